@@ -10,19 +10,20 @@ import fixtures
 import sqlalchemy as sa
 from oslo_config import fixture as config_fixture
 
-from placement.db.engine.database import Database as Engines
 from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, standard_names
+from placement.feed.sink import open_database
+from placement.tests.opened import database_on
 
 IN_MEMORY = (None, '', ':memory:')
 
 
 class Database(fixtures.Fixture):
-    """A database that has its schema and the standard traits and resource classes.
+    """A database with its schema and the standard traits and resource classes.
 
-    With ``set_config`` it is a new SQLite file, and ``conf_fixture`` is told of it. Otherwise it
-    is the one that the configuration names already.  In both cases it outlives the services that
-    are loaded with the configuration, so that one can follow another.
+    With ``set_config`` it is a new SQLite file, which is set in ``conf_fixture``. Otherwise it is
+    the database in the configuration.  In both cases it outlives the services that are loaded with
+    the configuration, so that one can follow another.
     """
 
     def __init__(self, conf_fixture: config_fixture.Config, set_config: bool = False) -> None:
@@ -53,13 +54,13 @@ def prepare(conf_fixture: config_fixture.Config) -> None:
     elif is_sqlite and url.database is not None and is_empty(url.database):
         fill(url.database)
     else:
-        database = Engines.from_conf(conf)
+        database = open_database(conf)
         migration.sync(database.engine)
         database.dispose()
 
 
 def is_empty(path: str) -> bool:
-    """Return whether an SQLite file holds no table, or is not there."""
+    """True if an SQLite file holds no table, or is not there."""
     connection = sqlite3.connect(path)
     try:
         return not connection.execute('SELECT 1 FROM sqlite_master LIMIT 1').fetchone()
@@ -83,7 +84,7 @@ def script() -> str:
         path = os.path.join(directory, 'template.sqlite')
         engine = create_engine(f'sqlite:///{path}', sqlite_synchronous=False)
         migration.sync(engine)
-        standard_names.sync(Engines(engine))
+        standard_names.sync(database_on(engine))
         engine.dispose()
         connection = sqlite3.connect(path)
         try:

@@ -33,7 +33,10 @@ class HttpSender(threading.local):
         self._sent = 0
 
     def send(self, method: str, path: str, body: Any = None, version: str | None = None) -> Answer:
-        """Return the answer to one request; raises RequestException when there is none."""
+        """Return the answer to one request.
+
+        :raises RequestException: there is none
+        """
         if self._sent % REQUESTS_OF_CONNECTION == 0:
             self._session.close()
             self._session = requests.Session()
@@ -56,13 +59,13 @@ class AcknowledgedClaims:
         self._machines = machines
         self._may_refuse = may_refuse
         self._has_ended = threading.Event()
-        #: How many writes were acknowledged, and what was answered wrongly or not at all.
+        #: Number of acknowledged writes, and messages about wrong or missing answers.
         self.count = 0
         self.wrong_answers: list[str] = []
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        """Let clients work on all machines; in the end no answer was wrong."""
+        """Run clients on all machines, and check at the end that no answer was wrong."""
         clients = [
             threading.Thread(target=self._work, args=(self._provider(),))
             for _ in range(THREADS * len(self._machines))
@@ -117,7 +120,7 @@ class AcknowledgedClaims:
         return generation
 
     def _newer_generation(self, provider: str, generation: int) -> int:
-        """Read the generation of a provider, which must not be below that of an earlier answer."""
+        """Read the generation of a provider, which must not be lower than in an earlier answer."""
         path = f'/resource_providers/{provider}'
         answer = self._send('GET', path)
         if answer.status == 503:

@@ -4,11 +4,11 @@
 import contextlib
 from collections.abc import Iterator, Sequence
 
-from benchmarks.region.databases import Cluster
-from benchmarks.region.services import NodeBalancer
 from placement.tests.databases.acknowledged_claims import HEADERS, AcknowledgedClaims
 from placement.tests.functional.fixtures import applications, databases
 from placement.tests.functional.fixtures.client import Client
+from placement.tests.region.databases import Cluster
+from placement.tests.region.services import NodeBalancer
 from placement.tests.servers import installation
 
 MACHINES = 2

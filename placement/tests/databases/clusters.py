@@ -160,9 +160,10 @@ class GaleraNode(servers.Mariadb):
 
     options: Sequence[str] = SMALL
 
-    def __init__(self, members: Sequence['GaleraNode']) -> None:
+    def __init__(self, members: Sequence['GaleraNode'], flush: int = 2) -> None:
         super().__init__()
         self._members = members
+        self._flush = flush
         self.group_port, self._state_port, self._copy_port = (
             servers.free_port() for _ in range(3)
         )
@@ -173,7 +174,7 @@ class GaleraNode(servers.Mariadb):
     def service_url(self, waits: bool = True) -> str:
         """The URL for a service; with `waits` its reads see all that was committed on any node."""
         url = sa.make_url(self.url('placement'))
-        statement = f'SET SESSION wsrep_sync_wait = {int(waits)}'
+        statement = f'SET SESSION wsrep_sync_wait = {7 if waits else 0}'
         url = url.update_query_dict({'init_command': statement})
         return url.render_as_string(hide_password=False)
 
@@ -200,7 +201,7 @@ class GaleraNode(servers.Mariadb):
             '--binlog-format=ROW',
             '--default-storage-engine=InnoDB',
             '--innodb-autoinc-lock-mode=2',
-            '--innodb-flush-log-at-trx-commit=2',
+            f'--innodb-flush-log-at-trx-commit={self._flush}',
             '--wsrep-cluster-name=placement',
             f'--wsrep-cluster-address=gcomm://{members}',
             '--wsrep-node-address=127.0.0.1',
@@ -225,6 +226,18 @@ class GaleraNode(servers.Mariadb):
         assert found, self.log()
         self._position = found[-1]
 
+    @property
+    def recovered(self) -> int:
+        """The last transaction that its tables have, by the number that all nodes know it by."""
+        return int(self._position.partition(':')[2].partition(',')[0])
+
+    def bootstrap(self) -> None:
+        """Form the cluster again from the tables of this node, when all are down."""
+        state = self.data / 'grastate.dat'
+        state.write_text(state.read_text().replace('safe_to_bootstrap: 0', 'safe_to_bootstrap: 1'))
+        self.bootstraps = True
+        self.start()
+
     def catch_up(self, other: 'GaleraNode') -> None:
         """Wait until the node has applied all that another one has committed."""
         committed = other.count('wsrep_last_committed')
@@ -239,12 +252,17 @@ STATUS = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARI
 
 
 @contextlib.contextmanager
-def galera(number: int = 3, address: str = '127.0.0.1') -> Iterator[Sequence[GaleraNode]]:
-    """The nodes of a running cluster, bound to an address, without a database of a service."""
+def galera(
+    number: int = 3, address: str = '127.0.0.1', flush: int = 2
+) -> Iterator[Sequence[GaleraNode]]:
+    """The nodes of a running cluster, bound to an address, without a database of a service.
+
+    `flush` is their innodb_flush_log_at_trx_commit.
+    """
     # Nodes copy each other's data with rsync, and report only in their logs when it is missing.
     servers.program('rsync')
     nodes: list[GaleraNode] = []
-    nodes += [GaleraNode(nodes) for _ in range(number)]
+    nodes += [GaleraNode(nodes, flush) for _ in range(number)]
     nodes[0].bootstraps = True
     try:
         for node in nodes:
@@ -272,7 +290,7 @@ class PostgresqlNode(PostgresqlReplica):
 
     @property
     def is_primary(self) -> bool:
-        """Tell if it accepts writes, as a server that was started as a primary or promoted."""
+        """True if it accepts writes, as a server that was started as a primary or promoted."""
         return self._primary is self
 
     def initialise(self) -> None:
@@ -296,7 +314,7 @@ class PostgresqlNode(PostgresqlReplica):
         ]
 
     def received(self) -> int:
-        """How much of the log of the primary a standby has."""
+        """The position of a standby in the log of the primary."""
         return int(
             self.value(
                 "SELECT GREATEST(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) - '0/0'"
@@ -309,7 +327,7 @@ class PostgresqlNode(PostgresqlReplica):
         self._primary = self
 
     def turn_to(self, primary: 'PostgresqlNode') -> None:
-        """Let a standby follow another primary."""
+        """Make a standby follow another primary."""
         self.execute(
             'ALTER SYSTEM SET primary_conninfo ='
             f" 'host=127.0.0.1 port={primary.port} user=postgres'"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The release before this one, or what comes next to it, as the interpreter that runs it."""
 
+import configparser
 import io
 import os
 import pathlib
@@ -43,7 +44,7 @@ def revision() -> str:
 def install(directory: pathlib.Path) -> str:
     """Unpack it; the path of a Python that imports it, with the libraries of this one."""
     archive = subprocess.run(
-        ['git', 'archive', revision(), 'placement'],
+        ['git', 'archive', revision(), *_packages(), 'setup.cfg'],
         cwd=REPOSITORY,
         check=True,
         capture_output=True,
@@ -51,6 +52,7 @@ def install(directory: pathlib.Path) -> str:
     source = directory / 'source'
     with tarfile.open(fileobj=io.BytesIO(archive)) as unpacked:
         unpacked.extractall(source, filter='data')
+    _declare_entry_points(source)
     environment = directory / 'environment'
     venv.create(environment, with_pip=False)
     python = environment / 'bin' / 'python'
@@ -61,6 +63,24 @@ def install(directory: pathlib.Path) -> str:
     packages.joinpath('previous.pth').write_text('\n'.join([str(source), *sorted(here)]))
     _check_import(python, source)
     return str(python)
+
+
+def _declare_entry_points(source: pathlib.Path) -> None:
+    """Write the metadata of the release, so that it does not find the extensions of this one."""
+    setup = configparser.ConfigParser(interpolation=None)
+    setup.read(source / 'setup.cfg')
+    name = setup['metadata']['name']
+    directory = source / f'{name.replace("-", "_")}-0.dist-info'
+    directory.mkdir()
+    directory.joinpath('METADATA').write_text(f'Metadata-Version: 2.1\nName: {name}\nVersion: 0\n')
+    groups = [f'[{group}]{lines}\n' for group, lines in setup['options.entry_points'].items()]
+    directory.joinpath('entry_points.txt').write_text('\n'.join(groups))
+
+
+def _packages() -> list[str]:
+    """The packages of the release; before it had two, it had one."""
+    listed = _git('ls-tree', '--name-only', revision(), 'placement', 'placement_insight')
+    return listed.split()
 
 
 def _check_import(python: pathlib.Path, source: pathlib.Path) -> None:

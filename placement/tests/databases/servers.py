@@ -32,6 +32,8 @@ _CHOSEN = (PORTS[(os.getpid() * 331 + number) % len(PORTS)] for number in iterto
 class PrivateServer:
     """A server with a directory of its own, listening on a port of its own."""
 
+    #: Seconds within which it answers after its start.
+    patience = TIMEOUT
     #: The user that root runs the server as; servers refuse to run as root.
     user: str
     #: The scheme of URLs, and the statement that lists connections which are in a transaction.
@@ -63,6 +65,10 @@ class PrivateServer:
         """Create the database of a service."""
         self.execute('CREATE DATABASE placement')
 
+    def program(self, name: str) -> str:
+        """The path of a program of the server."""
+        return program(name)
+
     def initialise(self) -> None:
         """Create the data directory."""
         raise NotImplementedError
@@ -81,7 +87,12 @@ class PrivateServer:
             assert process.poll() is None, self.log()
             return False
 
-        wait_until(answers, self.log)
+        wait_until(answers, self.log, self.patience)
+
+    @property
+    def is_running(self) -> bool:
+        """True if it has not ended."""
+        return self._process is not None and self._process.poll() is None
 
     def crash(self) -> None:
         """Kill the server at once, as when the machine loses power."""
@@ -107,7 +118,7 @@ class PrivateServer:
 
     def remove(self) -> None:
         """Stop the server and delete its files."""
-        if self._process is not None and self._process.poll() is None:
+        if self.is_running:
             self.crash()
         shutil.rmtree(self.directory, ignore_errors=True)
 
@@ -176,11 +187,13 @@ class Postgresql(PrivateServer):
         return super().url(database or 'postgres')
 
     def initialise(self) -> None:
-        self._run_once([program('initdb'), '-D', str(self.data), '-A', 'trust', '-U', 'postgres'])
+        self._run_once(
+            [self.program('initdb'), '-D', str(self.data), '-A', 'trust', '-U', 'postgres']
+        )
 
     def command(self) -> Sequence[str]:
         return [
-            program('postgres'),
+            self.program('postgres'),
             '-D',
             str(self.data),
             '-p',
@@ -223,6 +236,7 @@ class Mariadb(PrivateServer):
     """MariaDB with its default configuration, except for `options`."""
 
     user = 'mysql'
+    server = 'mariadbd'
     options: Sequence[str] = ()
     scheme = 'mysql+pymysql://root'
     cut = (
@@ -237,7 +251,7 @@ class Mariadb(PrivateServer):
     def initialise(self) -> None:
         self._run_once(
             [
-                program('mariadb-install-db'),
+                self.program('mariadb-install-db'),
                 '--no-defaults',
                 f'--datadir={self.data}',
                 '--auth-root-authentication-method=normal',
@@ -248,7 +262,7 @@ class Mariadb(PrivateServer):
 
     def command(self) -> Sequence[str]:
         return [
-            program('mariadbd'),
+            self.program(self.server),
             '--no-defaults',
             f'--datadir={self.data}',
             f'--port={self.port}',

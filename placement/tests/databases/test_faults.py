@@ -20,7 +20,7 @@ InjectFaults = Callable[[workers.Workers, workload.Account], None]
 
 
 def check_under_faults(url: str, inject: InjectFaults) -> None:
-    """Let clients claim while faults are injected, then check database and service."""
+    """Run claims of clients while faults are injected, then check database and service."""
     databases.migrate(url)
     with workers.running(url) as cluster:
         consistency_check.build(cluster)

@@ -14,9 +14,10 @@ import sqlalchemy as sa
 
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
+from placement.db.mode import Mode
 from placement.db.schema import own_tables, tables
 from placement.feed import position
-from placement.feed.change_feed import ChangeFeed
+from placement.feed.entries import NewEntry, insert_entries
 from placement.microversions import NEWEST
 from placement.tests.databases import clusters
 from placement.tests.functional import consistency_check
@@ -31,11 +32,12 @@ from placement.tests.functional.fixtures import (
 )
 from placement.tests.functional.fixtures.client import Answer, Client
 from placement.tests.functional.fixtures.freshness_workload import Workload
+from placement.tests.opened import database_on, record
 from placement.tests.unit.objects.cloud import Cloud
 from placement.tests.waiting import wait_until
 
 REQUESTS = 384
-# How often writers may be watched until one of them ends after others that began later.
+# Maximum number of rounds until a writer ends after others that began later.
 ROUNDS = 20
 
 #: What a worker logs that did not know what its snapshot lacked.
@@ -78,7 +80,7 @@ def check_every_node(nodes: Nodes, run: consistency_check.ConsistencyCheck) -> N
 
 
 def search(ports: Sequence[int], until: threading.Event) -> None:
-    """Let every worker bring its snapshot up to date again and again."""
+    """Make every worker update its snapshot repeatedly."""
     senders = [workload.HttpClient(port) for port in ports]
     while not until.wait(0.02):
         for sender in senders:
@@ -176,7 +178,7 @@ HOST_BEFORE_ALL = '00000000-0000-4000-8000-000000000000'
 @pytest.fixture
 def connections(nodes: Nodes) -> Iterator[list[Database]]:
     """The database object of a worker on each node; the database has some hosts."""
-    connections = [Database(create_engine(node.service_url())) for node in nodes]
+    connections = [database_on(create_engine(node.service_url())) for node in nodes]
     cloud = Cloud(connections[0])
     for host in HOSTS:
         cloud.add(host, VCPU=100)
@@ -195,13 +197,13 @@ def lingering(database: Database, host: str, total: int) -> Iterator[sa.Connecti
             .where(tables.inventories.c.resource_provider_id == provider_id)
             .values(total=total)
         )
-        ChangeFeed(connection).record([provider_id])
+        insert_entries(connection, 1, [NewEntry(provider_id)])
         yield connection
 
 
 def newest(database: Database) -> set[int]:
     """The ids of the feed."""
-    with database.reader() as connection:
+    with database.begin(Mode.READ) as connection:
         return set(connection.scalars(sa.select(own_tables.change_feed.c.id)))
 
 
@@ -276,8 +278,7 @@ def test_search_takes_one_statement_with_any_number_of_gaps(
         other = Cloud(connections[0]).provider(HOSTS[1]).id
         # Workers that write to one node of three use every third id.
         for _ in range(2 * position.MAX_WINDOW):
-            with connections[1].writer() as connection:
-                ChangeFeed(connection).record([other], allocations_only=True)
+            record(connections[1], [other], allocations_only=True)
         for keeper, database in zip(keepers, connections, strict=True):
             keeper.current()
             with Cloud(database).statements() as seen:
@@ -290,7 +291,7 @@ def test_search_takes_one_statement_with_any_number_of_gaps(
 
 
 def used(client: Client) -> int:
-    """What a search answers as used of the first host."""
+    """The usage of the first host in the answer to a search."""
     answer = client.send('GET', '/allocation_candidates?resources=VCPU:1', version=NEWEST)
     assert answer.status == 200, answer.text
     summary = answer.json['provider_summaries'][clouds.uuid_of(HOSTS[0])]
@@ -340,8 +341,12 @@ SEQUENCE = 'busy.seq_1_to_500000'
 
 
 @contextlib.contextmanager
-def staying_behind(nodes: Nodes, *cloud: clouds.Provider) -> Iterator[tuple[Client, Client]]:
+def staying_behind(
+    nodes: Nodes, *cloud: clouds.Provider, names: Sequence[str] = ()
+) -> Iterator[tuple[Client, Client]]:
     """Services of two nodes that have a cloud, of which the first applies nothing for a second.
+
+    The cloud has classes and traits of its own, which `names` has as paths.
 
     It is busy with a large transaction of the second, after which it applies what came later.
     """
@@ -351,6 +356,8 @@ def staying_behind(nodes: Nodes, *cloud: clouds.Provider) -> Iterator[tuple[Clie
             stack.enter_context(applications.serving(node.service_url(False)))
             for node in (first, second)
         )
+        for name in names:
+            assert ahead.send('PUT', name, version=NEWEST).status == 201
         clouds.build(cloud, ahead)
         second.execute('CREATE DATABASE busy')
         stack.callback(second.execute, 'DROP DATABASE busy')
@@ -405,6 +412,93 @@ def test_two_moves_make_no_loop(nodes: Nodes) -> None:
         assert 'creating loop in the provider tree is not allowed' in answer.text
 
 
+GOLD, SILVER = 'CUSTOM_GOLD', 'CUSTOM_SILVER'
+
+
+def stock(client: Client, provider: str, resource_class: str) -> Answer:
+    """Replace the inventories of a provider by one unit of a class."""
+    path = f'/resource_providers/{clouds.uuid_of(provider)}'
+    found = client.send('GET', path, version=NEWEST).json
+    body = {
+        'resource_provider_generation': found['generation'],
+        'inventories': {resource_class: {'total': 1}},
+    }
+    return client.send('PUT', f'{path}/inventories', body, version=NEWEST)
+
+
+def stocked(client: Client, provider: str) -> set[str]:
+    """The classes that a provider has something of."""
+    path = f'/resource_providers/{clouds.uuid_of(provider)}/inventories'
+    return set(client.send('GET', path, version=NEWEST).json['inventories'])
+
+
+CLASSES = (f'/resource_classes/{GOLD}', f'/resource_classes/{SILVER}')
+
+STOCKED = (
+    clouds.Provider('host', {'VCPU': 1}),
+    clouds.Provider('other', {GOLD: 1, SILVER: 1}),
+)
+
+
+def test_a_class_is_not_deleted_while_a_provider_gets_inventory_of_it(nodes: Nodes) -> None:
+    with staying_behind(nodes, *STOCKED, names=CLASSES) as (behind, ahead):
+        assert stock(ahead, 'other', 'VCPU').status == 200
+        assert ahead.send('DELETE', f'/resource_classes/{SILVER}', version=NEWEST).status == 204
+        answer = stock(behind, 'host', SILVER)
+        assert answer.status == 400, answer.text
+        assert ahead.send('PUT', '/resource_classes/CUSTOM_NEXT', version=NEWEST).status == 201
+        assert stocked(ahead, 'host') == {'VCPU'}
+
+
+def test_a_class_is_not_renamed_while_a_provider_gets_inventory_of_it(nodes: Nodes) -> None:
+    with staying_behind(nodes, *STOCKED, names=CLASSES) as (behind, ahead):
+        path, body = f'/resource_classes/{GOLD}', {'name': 'CUSTOM_RENAMED'}
+        assert ahead.send('PUT', path, body, version='1.6').status == 200
+        answer = stock(behind, 'host', GOLD)
+        assert answer.status == 400, answer.text
+
+
+def put_aggregates(client: Client, provider: str, *names: str) -> Answer:
+    """Set the aggregates of a provider as clients did that sent no generation."""
+    path = f'/resource_providers/{clouds.uuid_of(provider)}/aggregates'
+    return client.send('PUT', path, [clouds.uuid_of(name) for name in names], version='1.18')
+
+
+def test_aggregates_that_two_nodes_write_are_those_of_one(nodes: Nodes) -> None:
+    with staying_behind(nodes, clouds.Provider('host')) as (behind, ahead):
+        assert put_aggregates(ahead, 'host', 'first').status == 200
+        assert put_aggregates(behind, 'host', 'second').status == 200
+    path = f'/resource_providers/{clouds.uuid_of("host")}/aggregates'
+    with applications.serving(nodes[0].service_url()) as client:
+        found = client.send('GET', path, version=NEWEST).json['aggregates']
+    assert found == [clouds.uuid_of('second')]
+
+
+def test_aggregates_of_a_provider_that_is_deleted_go_with_it(nodes: Nodes) -> None:
+    host = clouds.uuid_of('host')
+    with staying_behind(nodes, clouds.Provider('host')) as (behind, ahead):
+        assert ahead.send('DELETE', f'/resource_providers/{host}').status == 204
+        answer = put_aggregates(behind, 'host', 'first')
+        assert answer.status == 404, answer.text
+    assert nodes[0].value('SELECT COUNT(*) FROM placement.resource_provider_aggregates') == 0
+
+
+def test_a_trait_is_not_deleted_while_a_provider_gets_it(nodes: Nodes) -> None:
+    """Which the foreign key sees to."""
+    other, trait = clouds.Provider('other', traits=('CUSTOM_FAST',)), '/traits/CUSTOM_FAST'
+    with staying_behind(nodes, clouds.Provider('host'), other, names=(trait,)) as (
+        behind,
+        ahead,
+    ):
+        path = f'/resource_providers/{clouds.uuid_of("other")}/traits'
+        assert ahead.send('DELETE', path, version=NEWEST).status == 204
+        assert ahead.send('DELETE', trait, version=NEWEST).status == 204
+        path = f'/resource_providers/{clouds.uuid_of("host")}/traits'
+        body = {'resource_provider_generation': 0, 'traits': ['CUSTOM_FAST']}
+        answer = behind.send('PUT', path, body, version=NEWEST)
+        assert answer.status == 400, answer.text
+
+
 # What followers are told
 
 
@@ -424,9 +518,7 @@ def test_a_follower_of_all_nodes_has_the_cloud_whenever_nobody_writes(nodes: Nod
         workloads = [Workload(client, seed) for seed, client in enumerate(waiting)]
         pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(len(nodes)))
         for _ in range(5):
-            writers = [
-                pool.submit(lambda one: [one.step() for _ in range(40)], one) for one in workloads
-            ]
+            writers = [pool.submit(one.succeed, 20) for one in workloads]
             while not all(writer.done() for writer in writers):
                 followed.poll()
             for writer in writers:
@@ -437,7 +529,7 @@ def test_a_follower_of_all_nodes_has_the_cloud_whenever_nobody_writes(nodes: Nod
             assert followed.providers == stored[0]
 
         assert followed.reads == 1
-        assert followed.told > 100
+        assert followed.change_count > 100
 
 
 def test_a_node_that_is_behind_tells_a_follower_nothing_yet(nodes: Nodes) -> None:
@@ -456,8 +548,8 @@ def test_a_node_that_is_behind_tells_a_follower_nothing_yet(nodes: Nodes) -> Non
             followed.follow()
             path = '/insight/providers?page_limit=1'
             first = writer.send('GET', path, version=NEWEST).json
-            told = f'/insight/changes?since={followed.token}'
-            answer = behind.send('GET', told, version=NEWEST)
+            changes = f'/insight/changes?since={followed.token}'
+            answer = behind.send('GET', changes, version=NEWEST)
             assert (answer.json['token'], answer.json['complete']) == (followed.token, True)
             assert (answer.json['providers'], answer.json['links']) == ([], [])
             second = f'{path}&marker={HOST_BEFORE_ALL}&not_before={first["token"]}'
@@ -466,5 +558,5 @@ def test_a_node_that_is_behind_tells_a_follower_nothing_yet(nodes: Nodes) -> Non
             connection.execute(sa.text('UNLOCK TABLES'))
         locking.dispose()
         wait_until(lambda: behind.send('GET', second, version=NEWEST).status != 503)
-        answer = behind.send('GET', told, version=NEWEST)
+        answer = behind.send('GET', changes, version=NEWEST)
         assert (answer.json['token'], answer.json['complete']) == (followed.token, True)

@@ -9,13 +9,13 @@ import pymysql
 import pytest
 import sqlalchemy as sa
 
-from benchmarks.region.databases import Galera
-from benchmarks.region.services import NodeBalancer
 from placement.tests.databases import behind_haproxy, clusters
 from placement.tests.functional.fixtures.client import Client
+from placement.tests.region.databases import Galera
+from placement.tests.region.services import NodeBalancer
 from placement.tests.waiting import wait_until
 
-#: How often the first node is frozen, and for how long: the others put it out after five seconds.
+#: Number of freezes of the first node, and their seconds: the others evict it after five.
 FREEZES = 2
 FROZEN_SECONDS = 12
 
@@ -32,7 +32,7 @@ def cluster() -> Iterator[Galera]:
 
 
 def node_behind(haproxy: NodeBalancer, *unwanted: int) -> int:
-    """The port of the node that answers, as soon as it is none of the unwanted ones."""
+    """Wait until another node than the unwanted ones answers; return its port."""
     engine = sa.create_engine(haproxy.url, poolclass=sa.NullPool)
 
     def find() -> int | None:

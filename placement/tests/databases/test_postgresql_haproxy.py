@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.region.databases import Postgresql
 from placement.db.engine import failures
 from placement.db.engine.causes import Cause
 from placement.db.engine.engines import create_engine
@@ -15,8 +14,9 @@ from placement.feed import commit_outcome
 from placement.tests.databases import behind_haproxy, clusters
 from placement.tests.databases.acknowledged_claims import HEADERS
 from placement.tests.functional.fixtures import applications
+from placement.tests.region.databases import Postgresql
 
-#: How often the primary is lost, and how long the clients go on with the next one.
+#: Number of losses of the primary, and seconds of work with the next one.
 FAILOVERS = 2
 SECONDS_BETWEEN = 5
 

@@ -38,7 +38,7 @@ OLDEST = 'b4ed3a175331'
 # Upstream has no such option.
 HISTORY_ON = {'OS_HISTORY__ENABLED': 'true'}
 
-#: How often a kind of change is tried, which chance makes possible or not.
+#: Maximum number of attempts at a kind of change, whose success depends on chance.
 TRIES = 20
 
 #: Projects and users that consumers belong to, the last of them by clients that named none.
@@ -216,7 +216,7 @@ def test_database_of_the_oldest_revision_upgrades_and_rolls_back(
 
 
 def _search_in_vain(client: workload.HttpClient) -> int:
-    """How often was searched in vain for what is searched for here once more."""
+    """Repeat an unmet search; return the number of its repetitions in the unmet demand."""
     query = 'resources=VCPU:1000000'
     found = client.send('GET', f'/allocation_candidates?{query}', version='1.39')
     assert found.json['allocation_requests'] == []

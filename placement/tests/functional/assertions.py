@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What gabbi tests can expect of an answer beyond gabbi's own keys, and what holds for any answer.
+"""Expectations of gabbi tests beyond gabbi's own keys, and checks of every answer.
 
 =======================  ======================================================================
 ``response_error``       ``detail``: one or more pieces of the error's text, ``code``: its code,
@@ -60,7 +60,7 @@ class FastJSONHandler(jsonhandler.JSONHandler):
 
 
 class HouseRules(base.ResponseHandler):
-    """What holds for every answer of the service, whatever the gabbi test is about."""
+    """The rules for every answer of the service, in any gabbi test."""
 
     test_key_suffix = 'house_rules'
     test_key_value: ClassVar[dict[str, Any]] = {}
@@ -151,7 +151,7 @@ class ErrorHandler(base.ResponseHandler):
 
 
 class ListsHandler(base.ResponseHandler):
-    """Lists whose order means nothing."""
+    """Compares lists without regard to their order."""
 
     test_key_suffix = 'lists'
     test_key_value: ClassVar[dict[str, Any]] = {}
@@ -166,7 +166,7 @@ class ListsHandler(base.ResponseHandler):
 
 
 class _Words(base.ResponseHandler):
-    """Entries in the words of the cloud, whose order means nothing, nor that of their parts."""
+    """Compares entries of an answer, with provider names, in any order of entries and parts."""
 
     test_key_value: ClassVar[list[str]] = []
     separator = ', '
@@ -187,7 +187,7 @@ class _Words(base.ResponseHandler):
 
 
 class CandidatesHandler(_Words):
-    """Allocation candidates in the words of the cloud."""
+    """Compares allocation candidates, by provider name."""
 
     test_key_suffix = 'candidates'
     separator = ' + '
@@ -198,7 +198,7 @@ class CandidatesHandler(_Words):
 
 
 class SummariesHandler(_Words):
-    """The providers that the summaries describe."""
+    """Compares the providers of the summaries, by name."""
 
     test_key_suffix = 'summaries'
 
@@ -207,7 +207,7 @@ class SummariesHandler(_Words):
 
 
 class MappingsHandler(_Words):
-    """Which provider serves which group, candidate by candidate."""
+    """Compares the mappings of each candidate: which provider serves which group."""
 
     test_key_suffix = 'mappings'
 
@@ -254,7 +254,7 @@ KEYS = [f'response_{handler.test_key_suffix}' for handler in RESPONSE_HANDLERS]
 def check_every_test_expects_something(suite: Mapping[str, Any]) -> None:
     """Raise for one of our keys with an empty value.
 
-    A handler cannot tell it from a key that is not there, and lets every answer pass.
+    A handler cannot distinguish it from a missing key, and accepts every answer.
     """
     for request in (suite.get('defaults', {}), *suite['tests']):
         for key in KEYS:

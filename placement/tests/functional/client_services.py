@@ -28,7 +28,7 @@ SETTINGS = {
 
 
 def is_ours() -> bool:
-    """Test whether the service under test is that of this repository."""
+    """True if the service under test is the one in this repository."""
     return VARIABLE not in os.environ
 
 
@@ -45,7 +45,7 @@ def running() -> Iterator[str]:
 
 
 def adapter_for(url: str, **options: Any) -> Recorder:
-    """Return an adapter whose requests are those of an administrator."""
+    """Return an adapter with the rights of an administrator."""
     administrator = session.Session(auth=token_endpoint.Token(url, 'admin'))
     return Recorder(administrator, service_type='placement', **options)
 
@@ -80,9 +80,9 @@ class Recorder(adapter.Adapter):
 
 
 def lose_answer(method: str, url: str) -> None:
-    """What happens when a connection breaks after the service has done its work."""
+    """Process a request, then raise the error of a broken connection."""
     raise exceptions.ConnectFailure(f'{method} {url}: lost on its way back')
 
 
 def deliver(method: str, url: str) -> None:
-    """Nothing happens to this answer."""
+    """Deliver the answer unchanged."""

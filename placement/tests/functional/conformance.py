@@ -11,6 +11,7 @@ import jsonschema_rs
 import webob
 
 from placement.cmd.openapi import document
+from placement.routes import installed_surface
 
 VERSION_HEADER = 'openstack-api-version'
 JSON = 'application/json'
@@ -18,12 +19,13 @@ JSON = 'application/json'
 
 @functools.cache
 def _described(version: str) -> dict[str, Any]:
-    return document.document(document.version_named(version))
+    surface = installed_surface()
+    return document.document(surface, document.version_named(surface, version))
 
 
 @functools.cache
 def _validator(version: str, action: str, status: str) -> Any:
-    """What checks the body of one answer; None where there is nothing to be."""
+    """The validator for the body of an answer; None for an answer without body."""
     found = _resolved(version, _answers(version, action)[status])
     if 'content' not in found:
         return None
@@ -42,7 +44,7 @@ def _answers(version: str, action: str) -> dict[str, Any]:
 
 
 def _resolved(version: str, part: dict[str, Any]) -> dict[str, Any]:
-    """What a part of a document refers to, or the part itself."""
+    """The target of a reference in a document, or the part itself."""
     found = part
     for name in part.get('$ref', '').split('/')[1:]:
         found = (_described(version) if found is part else found)[name]
@@ -67,9 +69,9 @@ def _action(version: str, method: str, path: str) -> str | None:
 def complaint(
     method: str, path: str, status: int, headers: Mapping[str, str], body: bytes
 ) -> str | None:
-    """What an answer has that the document of its version has not, None when it conforms.
+    """The contradiction between an answer and the document of its version, or None.
 
-    `path` is that below the mount point, and the names of `headers` are in lower case.
+    `path` is the path below the mount point, and the names of `headers` are in lower case.
     """
     _, _, version = headers.get(VERSION_HEADER, '').partition(' ')
     if not version:

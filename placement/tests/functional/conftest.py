@@ -1,24 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has to be there before any functional test begins."""
+"""Prerequisites of all functional tests."""
 
 from collections.abc import Callable, Iterator
 
 import pytest
 import sqlalchemy as sa
 
+from placement.db.engine import lock_waits, timeouts
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
+from placement.tests.opened import database_on
 
 from .fixtures import applications, databases
 from .fixtures.client import Client
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Fail at once, and say so, when the server that was asked for is not there."""
+    """Exit with a message if the requested database server is not reachable."""
     try:
         databases.check_server()
     except sa.exc.DBAPIError as error:
         raise pytest.UsageError(f'{databases.VARIABLE} names no server: {error.orig}') from None
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Raise the timeouts of writes to the time of a transaction on a busy machine.
+
+    A service refuses writes of a row that did not change for two seconds, and waits for a lock of
+    a server for five. A COMMIT on a slow disk can take as long, and tests without other programs
+    that lock rows expect no refusal.
+    """
+    monkeypatch.setattr(timeouts, 'SERVER_LOCK_SECONDS', 25)
+    monkeypatch.setattr(lock_waits, 'LOOK_SECONDS', 60)
+    monkeypatch.setattr(lock_waits, 'MAX_WAIT_SECONDS', 120)
 
 
 @pytest.fixture
@@ -38,7 +53,7 @@ def url(stored: databases.Database) -> str:
 @pytest.fixture
 def database(url: str) -> Iterator[Database]:
     """The connections to such a database."""
-    database = Database(create_engine(url))
+    database = database_on(create_engine(url))
     yield database
     database.dispose()
 

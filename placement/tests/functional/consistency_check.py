@@ -33,7 +33,7 @@ USED = sa.text(
     ' GROUP BY p.name, c.name'
 )
 
-#: Queries that must count zero rows, by what they would find.
+#: Queries that must count zero rows, by description of the rows.
 INCONSISTENCIES = {
     'allocations without consumer': (
         'SELECT COUNT(*) FROM allocations WHERE consumer_id NOT IN (SELECT uuid FROM consumers)'
@@ -66,7 +66,7 @@ class ConsistencyCheck:
         ]
 
     def run(self, requests: int = REQUESTS, meanwhile: Callable[[], None] | None = None) -> None:
-        """Run all clients: `requests` in all, and for as long as `meanwhile` runs beside them."""
+        """Run all clients for a number of `requests`, and until `meanwhile` has ended."""
         rounds = max(1, requests // CLIENTS)
         done = threading.Event()
         with concurrent.futures.ThreadPoolExecutor(CLIENTS + 2) as pool:
@@ -120,7 +120,7 @@ class ConsistencyCheck:
         return own + [holding for holding in shared if holding.host is not None]
 
     def _shared(self, consumer: str) -> workload.Holding:
-        """What a shared consumer has, checked against the last acknowledged write."""
+        """The state of a shared consumer, checked against the last acknowledged write."""
         shown = self._shown(consumer)
         winners = self.account.shared[consumer]
         last = max(winners, default=None)
@@ -131,12 +131,12 @@ class ConsistencyCheck:
         return shown
 
     def _shown(self, consumer: str) -> workload.Holding:
-        """What the service shows of a consumer."""
+        """The state of a consumer in the service."""
         path = f'/allocations/{consumer}'
         return workload.Holding.shown(self._reader.send('GET', path, version=NEWEST).json)
 
     def _check_searches(self, expected: Usage) -> None:
-        """Every worker must find the same usage in its snapshot."""
+        """Check that every worker has the same usage in its snapshot."""
         for _, port in itertools.product(range(16), self._ports):
             client = workload.HttpClient(port)
             answer = client.send('GET', '/allocation_candidates?resources=VCPU:1', version=NEWEST)

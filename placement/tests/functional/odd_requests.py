@@ -137,9 +137,7 @@ def quoted(text: str) -> str:
 
 
 #: The routes of the API, by action.
-ROUTES: Mapping[str, routes.Route] = {
-    route.action: route for route in routes.ROUTES if not route.path.startswith(routes.INSIGHT)
-}
+ROUTES: Mapping[str, routes.Route] = {route.action: route for route in routes.ROUTES}
 
 
 def valid_call(draw: Draw, route: routes.Route) -> Call:

@@ -63,7 +63,7 @@ class Exchange:
         return text
 
     def has_body(self) -> bool:
-        """Whether the answer had a body."""
+        """True if the answer had a body."""
         return 'rb' in self.record or 'rbt' in self.record
 
     def answer_headers(self) -> dict[str, str]:
@@ -80,7 +80,7 @@ class Exchange:
 
 @dataclasses.dataclass(frozen=True)
 class Session:
-    """What one client did with one service."""
+    """The recorded requests of one client to one service."""
 
     name: str
     prefix: str
@@ -161,7 +161,7 @@ class Replay:
         yield from self._compare_values('body', record['rb'], shown)
 
     def _compare_values(self, where: str, theirs: Any, ours: Any) -> Iterator[str]:
-        """Compare two values as JSON, whatever the order of lists, which means nothing."""
+        """Compare two values as JSON, without regard to the order of lists."""
         expected = self._with_our_uuids(json.dumps(theirs)).replace(
             '{prefix}', self.session.prefix
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that write at once: what is acknowledged is kept, and nothing more is taken."""
+"""Concurrent writes: usage equals the acknowledged claims, and stays within capacity."""
 
 import collections
 import concurrent.futures
@@ -18,7 +18,7 @@ STALE = 'placement.concurrent_update'
 
 
 def test_usage_equals_acknowledged_claims_and_never_exceeds_capacity(url: str) -> None:
-    """32 clients and 4 worker processes."""
+    """Run 32 clients against 4 worker processes."""
     with workers.running(url) as cluster:
         consistency_check.build(cluster)
         run = consistency_check.ConsistencyCheck(url, cluster.port)
@@ -32,7 +32,7 @@ def test_usage_equals_acknowledged_claims_and_never_exceeds_capacity(url: str) -
 
 
 def run_in_threads(service: applications.Service, work: Callable[[Client], None]) -> None:
-    """Have several clients of one process work at once."""
+    """Run several clients of one process concurrently."""
     with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(work, [Client(service.application) for _ in range(THREADS)]))
 

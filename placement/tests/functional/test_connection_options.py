@@ -1,54 +1,65 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each option of [placement_database] does to the connections of a service.
+"""The effect of each option of [placement_database] on the connections of a service.
 
-Seen from outside: what sessions are like, which connections the server has, what clients are
-told, what is logged. On SQLite those are tried that mean something there.
+Observed from outside: settings of sessions, connections in the server, answers to clients, and the
+log. On SQLite only the options that apply there are tested.
 """
 
 import contextlib
-import functools
 import logging
 import os
 import time
 from collections.abc import Callable, Iterator
+from concurrent import futures
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
+from placement import errors
 from placement.db.engine import transactions
+from placement.db.engine.engines import create_engine
 from placement.db.engine.failures import DATABASE_ERRORS
+from placement.db.mode import Mode
 from placement.db.schema import migration
+from placement.feed.keeper import SnapshotKeeper
 from placement.microversions import NEWEST
+from placement.tests.opened import database_on
+from placement.tests.waiting import wait_until
 
 from .fixtures import applications, clouds, databases
-from .fixtures.backends import on_mysql, on_servers, on_sqlite
+from .fixtures.backends import on_mysql, on_postgresql, on_servers, on_sqlite, without_pooler
 from .fixtures.tcp_proxy import TcpProxy
 
 #: Seconds after which what should have happened by now never will.
 TIMEOUT = 60
 
 
+@pytest.fixture
+def patience() -> None:
+    """Keep the default timeouts, which are tested here."""
+
+
 def connected(url: str, **options: Any) -> contextlib.AbstractContextManager[applications.Worker]:
-    """A service configured like this."""
+    """A service with these options of [placement_database]."""
     wanted = {('placement_database', name): value for name, value in options.items()}
     return applications.serving(url, wanted)
 
 
 @contextlib.contextmanager
 def every_session(url: str, **options: Any) -> Iterator[list[sa.Connection]]:
-    """Two connections to write with and two to read with, a replica being configured too."""
+    """Two connections for writing and two for reading, of a service with a replica."""
     with (
         connected(url, slave_connection=url, **options) as client,
         contextlib.ExitStack() as stack,
     ):
-        replica = functools.partial(client.database.reader, may_lag=True)
-        openings = (client.database.writer, replica, client.database.reader, replica)
-        yield [stack.enter_context(opening()) for opening in openings]
+        begin = client.database.begin
+        wanted = ((Mode.WRITE, False), (Mode.READ, True), (Mode.READ, False), (Mode.READ, True))
+        yield [stack.enter_context(begin(mode, may_lag)) for mode, may_lag in wanted]
 
 
 class Watch:
-    """Looks at the server for the connections to a database, except those there were before."""
+    """Lists the connections to a database on the server, except earlier ones."""
 
     STATEMENTS = {
         'mysql': 'SELECT id FROM information_schema.processlist WHERE db = :name',
@@ -96,6 +107,7 @@ SESSIONS: dict[str, list[tuple[dict[str, Any], str, Any]]] = {
         ({'sqlite_synchronous': False}, 'PRAGMA synchronous', 0),
     ],
     'mysql': [
+        ({}, 'SELECT @@innodb_lock_wait_timeout', 5),
         ({'lock_timeout': 7}, 'SELECT @@innodb_lock_wait_timeout', 7),
         ({'lock_timeout': 7}, 'SELECT @@lock_wait_timeout', 7),
         ({}, 'SELECT @@group_concat_max_len', 2**24),
@@ -106,6 +118,7 @@ SESSIONS: dict[str, list[tuple[dict[str, Any], str, Any]]] = {
         ),
     ],
     'postgresql': [
+        ({}, 'SHOW lock_timeout', '5s'),
         ({'lock_timeout': 7}, 'SHOW lock_timeout', '7s'),
         (
             {'connection_parameters': 'application_name=options'},
@@ -128,6 +141,7 @@ def test_every_session_has_what_the_options_say(
 
 
 @on_servers
+@without_pooler
 @pytest.mark.parametrize(('seconds', 'is_replaced'), [(1, True), (3600, False)])
 def test_pool_replaces_an_old_connection(url: str, seconds: int, is_replaced: bool) -> None:
     watch = Watch(url)
@@ -152,7 +166,7 @@ REQUESTS = (
 def test_exhausted_pool_answers_503(url: str) -> None:
     options = {'max_pool_size': 1, 'max_overflow': 0, 'pool_timeout': 1}
     with connected(url, **options) as client:
-        with client.database.writer():
+        with client.database.begin(Mode.WRITE):
             for method, path, body in REQUESTS:
                 answer = client.send(method, path, body, version=NEWEST)
                 assert answer.status == 503, answer.text
@@ -170,12 +184,13 @@ def test_sqlite_pool_is_unlimited(url: str) -> None:
         contextlib.ExitStack() as stack,
     ):
         for _ in range(20):
-            stack.enter_context(client.database.reader())
+            stack.enter_context(client.database.begin(Mode.READ))
         for method, path, body in REQUESTS:
             assert client.send(method, path, body, version=NEWEST).status < 300
 
 
 @on_servers
+@without_pooler
 @pytest.mark.parametrize(('size', 'overflow'), [(1, 1), (2, 0), (1, 2)])
 def test_pool_overflows_and_shrinks_to_its_size(url: str, size: int, overflow: int) -> None:
     watch = Watch(url)
@@ -183,9 +198,9 @@ def test_pool_overflows_and_shrinks_to_its_size(url: str, size: int, overflow: i
     with connected(url, **options) as client:
         with contextlib.ExitStack() as stack:
             for _ in range(size + overflow - 1):
-                stack.enter_context(client.database.reader())
+                stack.enter_context(client.database.begin(Mode.READ))
             assert client.send('GET', '/traits', version=NEWEST).status == 200
-            stack.enter_context(client.database.reader())
+            stack.enter_context(client.database.begin(Mode.READ))
             assert len(watch.connections()) == size + overflow
             assert client.send('GET', '/traits', version=NEWEST).status == 503
         watch.wait_for(lambda found: len(found) == size)
@@ -195,7 +210,7 @@ def test_pool_overflows_and_shrinks_to_its_size(url: str, size: int, overflow: i
 
 @pytest.fixture
 def statements(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[int], list[str]]]:
-    """What SQLAlchemy has logged at a level."""
+    """The messages of SQLAlchemy in the log at a level."""
     logger = logging.getLogger('sqlalchemy.engine')
     before = logger.level
 
@@ -234,9 +249,9 @@ def test_option_adds_the_origin_to_logged_statements(
     with connected(url, connection_debug=50, connection_trace=is_traced) as client:
         clouds.build((clouds.Provider('host', {'VCPU': 1}),), client)
         assert client.send('GET', '/traits', version=NEWEST).status == 200
-    told = [line for line in statements(logging.INFO) if 'FROM traits' in line]
-    assert told
-    for line in told:
+    logged = [line for line in statements(logging.INFO) if 'FROM traits' in line]
+    assert logged
+    for line in logged:
         _statement, _, origin = line.partition('  -- File: ')
         assert (f'{os.sep}placement{os.sep}db{os.sep}' in origin) == is_traced, line
 
@@ -300,7 +315,7 @@ def within(seconds: float) -> Iterator[None]:
 def test_silent_server_is_answered_503_within_the_timeouts(
     url: str, proxy: TcpProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its machine still acknowledges packets, so that TCP notices nothing."""
+    """Freeze a proxy that keeps its connections open, so that TCP detects no failure."""
     monkeypatch.setattr(transactions, 'MAX_RETRY_SECONDS', 1)
     proxy.forward_to(url)
     with connected(proxy.url, connect_timeout=2, response_timeout=1) as client:
@@ -314,11 +329,35 @@ def test_silent_server_is_answered_503_within_the_timeouts(
 
 
 @on_servers
+def test_searches_that_wait_for_a_silent_server_fail_with_the_first(
+    url: str, proxy: TcpProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transactions, 'MAX_RETRY_SECONDS', -1)
+    proxy.forward_to(url)
+    database = database_on(create_engine(proxy.url))
+    keeper, attempts = SnapshotKeeper(database), list[object]()
+    keeper.current()
+    for event in ('checkout', 'do_connect'):
+        sa.event.listen(database.engine, event, lambda *arguments: attempts.append(arguments))
+    proxy.freeze()
+    with futures.ThreadPoolExecutor(max_workers=6) as pool:
+        searches = [pool.submit(keeper.current) for _ in range(6)]
+        wait_until(lambda: keeper.turn.waiting == 5)
+        proxy.cut()
+        failures = [search.exception(TIMEOUT) for search in searches]
+    assert [type(failure) for failure in failures] == [errors.DatabaseUnavailable] * 6
+    assert len(attempts) == 1
+    proxy.thaw()
+    keeper.current()
+    database.dispose()
+
+
+@on_servers
 def test_locked_row_is_answered_503_within_the_lock_timeout(url: str) -> None:
-    """A frozen worker, say, has the lock; nothing else has to wait for it."""
+    """Hold a row lock, as a frozen worker would; requests that do not need the row do not wait."""
     with connected(url, lock_timeout=1) as client:
         clouds.build((clouds.Provider('host', {'VCPU': 10}),), client)
-        with client.database.writer() as connection:
+        with client.database.begin(Mode.WRITE) as connection:
             connection.execute(sa.text('SELECT id FROM resource_providers FOR UPDATE')).all()
             with within(BOUND):
                 answer = clouds.put_claim(client, 'server')
@@ -338,10 +377,50 @@ def test_parameters_of_the_url_win_over_the_timeouts(url: str) -> None:
 
 @on_servers
 def test_migration_is_not_bounded_by_the_timeouts(url: str) -> None:
-    """Another migration has the lock for longer than that."""
+    """Run statements longer than the timeouts: a migration may wait for another one."""
     sleep = {'mysql': 'SELECT SLEEP(2)', 'postgresql': 'SELECT pg_sleep(2)'}[databases.backend()]
     with connected(url, lock_timeout=1, response_timeout=1) as client:
         with migration.migrating(client.database.engine) as connection:
             connection.execute(sa.text(sleep))
-        with pytest.raises(DATABASE_ERRORS), client.database.writer() as connection:
+        with pytest.raises(DATABASE_ERRORS), client.database.begin(Mode.WRITE) as connection:
             connection.execute(sa.text(sleep))
+
+
+@on_mysql
+def test_settings_of_the_server_change_no_answer(url: str) -> None:
+    """Change session settings that an operator may have configured for the whole server."""
+    settings = 'completion_type=1, tx_read_only=1, sql_select_limit=1, sql_safe_updates=1'
+    options = {'connection_parameters': f'init_command=SET SESSION {settings}'}
+    with connected(url, **options) as client:
+        clouds.build((clouds.Provider('one', {'VCPU': 1}), clouds.Provider('two')), client)
+        for method, path, body in (*REQUESTS, ('GET', '/healthcheck', None)):
+            answer = client.send(method, path, body, version=NEWEST)
+            assert answer.status < 300, answer.text
+        listed = client.send('GET', '/resource_providers', version=NEWEST)
+        assert len(listed.json['resource_providers']) == 3
+        assert client.send('DELETE', '/traits/CUSTOM_OPTION', version=NEWEST).status == 204
+
+
+@on_postgresql
+@pytest.mark.parametrize(
+    ('parameters', 'is_prepared'),
+    [('', False), ('prepare_threshold=0', True), ('prepare_threshold=None', False)],
+)
+def test_statements_are_prepared_where_the_url_says_so(
+    url: str, parameters: str, is_prepared: bool
+) -> None:
+    with connected(url, connection_parameters=parameters) as client:
+        for _ in range(10):
+            assert client.send('GET', '/traits', version=NEWEST).status == 200
+        with client.database.begin(Mode.READ) as connection:
+            prepared = connection.scalar(sa.text('SELECT COUNT(*) FROM pg_prepared_statements'))
+    assert (prepared > 0) == is_prepared
+
+
+@on_postgresql
+def test_start_says_which_parameter_is_no_number(url: str) -> None:
+    with (
+        pytest.raises(sa.exc.ArgumentError, match='is no number: often'),
+        connected(url, connection_parameters='prepare_threshold=often'),
+    ):
+        pytest.fail('it started')  # pragma: no cover

@@ -8,19 +8,20 @@ from placement.db.engine import causes
 from placement.db.engine.causes import Cause
 from placement.db.engine.database import Database
 from placement.db.engine.failures import DATABASE_ERRORS, cause_of
+from placement.db.mode import Mode
 
 from .fixtures.backends import on_mysql, on_postgresql
 
 
 def cause_of_statement(database: Database, statement: str) -> Cause | None:
-    with pytest.raises(DATABASE_ERRORS) as failure, database.writer() as connection:
+    with pytest.raises(DATABASE_ERRORS) as failure, database.begin(Mode.WRITE) as connection:
         connection.execute(sa.text(statement))
     return cause_of(failure.value)
 
 
 @on_mysql
 def test_every_number_that_the_server_raises_has_its_cause(database: Database) -> None:
-    """Through the driver, SQLAlchemy and oslo.db, as a statement that fails."""
+    """Raise each error number with SIGNAL, through the driver, SQLAlchemy and oslo.db."""
     found = {
         number: cause_of_statement(
             database,

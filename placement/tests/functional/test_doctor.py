@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `placement-manage doctor` finds in a database server that has the fault.
+"""Results of `placement-manage doctor` for database servers with the faults.
 
 Specification: commands, "doctor".
 """
@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement.db.engine.engines import create_engine
-from placement.doctor import database
+from placement.doctor import database, durability
 from placement.doctor.check import Check, Code, Deployment
 from placement.tests.unit.doctor.conftest import Configure, configure, directory, expect
 
@@ -79,6 +79,7 @@ def reader(url: str) -> Iterator[str]:
 @pytest.mark.parametrize(
     'check',
     [
+        durability.check_durability,
         database.check_connection,
         database.check_replica,
         database.check_schema,
@@ -135,3 +136,20 @@ def test_clock_that_differs_is_a_warning(
 
     result = database.check_clock(deploy(url))
     expect(result, Code.WARNING, f' s {words} that of this machine')
+
+
+@on_postgresql
+@pytest.mark.parametrize('value', ['off', 'local'])
+def test_a_database_that_does_not_wait_for_its_log_is_told(deploy: Deploy, value: str) -> None:
+    own = databases.create_empty()
+    databases.migrate(own.url)
+    name = sa.make_url(own.url).database
+    execute(own.url, f'ALTER DATABASE "{name}" SET synchronous_commit = {value}')
+    result = durability.check_durability(deploy(own.url))
+    own.drop()
+    lost = 'about the last second of acknowledged writes is lost'
+    expect(
+        result, Code.WARNING if value == 'off' else Code.SUCCESS, f'synchronous_commit = {value}'
+    )
+    assert result is not None
+    assert (lost in result.finding) is (value == 'off')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rule of capacity in SQL, by which providers are listed, is that of searches and claims."""
+"""The capacity rule in SQL, for lists of providers, equals the rule of searches and claims."""
 
 import math
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ from placement.db.engine.engines import create_engine
 from placement.db.schema import tables
 from placement.db.statements import inventories
 from placement.search.model.capacity import Capacity
+from placement.tests.opened import database_on
 from placement.tests.thorough import examples
 
 from .fixtures import databases
@@ -62,7 +63,7 @@ def claims(draw: strategies.DrawFn) -> dict[str, Any]:
 @pytest.fixture(scope='module')
 def database() -> Iterator[Database]:
     kept = databases.create()
-    made = Database(create_engine(kept.url))
+    made = database_on(create_engine(kept.url))
     yield made
     made.dispose()
     kept.drop()
@@ -91,7 +92,7 @@ def has_room(connection: sa.Connection, provider_id: int, amount: int) -> bool:
 def test_database_finds_room_by_the_rule_of_capacity(
     database: Database, claim: dict[str, Any]
 ) -> None:
-    """But for the last digits of products, which MySQL computes in another precision."""
+    """Compare the statement with `Capacity`, except within the rounding of MySQL."""
     amount, used = claim['amount'], claim['used']
     with database.engine.connect() as connection:
         prepare(connection, 1, claim)

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever clients do, searches see after each request all that it has changed, and no more."""
+"""Searches see exactly the committed data after each of many random requests."""
 
 import random
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 import pytest
 import sqlalchemy as sa
 
+from placement.db.changes import Changes
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, own_tables
 from placement.db.schema.revisions import OWN
-from placement.feed.change_feed import ChangeFeed
+from placement.feed import sink
+from placement.feed.entries import NewEntry
 from placement.feed.keeper import SnapshotKeeper
 from placement.microversions import NEWEST
+from placement.tests.opened import database_on
 from placement.tests.thorough import examples
 from placement.tests.unit.objects.cloud import Cloud
 from placement.tests.unit.search.cloud import contents
@@ -50,15 +53,12 @@ def test_searches_go_on_beside_a_writer_that_feeds_nothing(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    chance, record = random.Random(5), ChangeFeed.record
+    chance, entries_of = random.Random(5), sink.entries_of
 
-    def record_or_forget(
-        feed: ChangeFeed, provider_ids: Collection[int], allocations_only: bool = False
-    ) -> None:
-        if chance.random() < 0.7:
-            record(feed, provider_ids, allocations_only)
+    def some_or_none(changes: Changes) -> list[NewEntry]:
+        return entries_of(changes) if chance.random() < 0.7 else []
 
-    monkeypatch.setattr(ChangeFeed, 'record', record_or_forget)
+    monkeypatch.setattr(sink, 'entries_of', some_or_none)
     now = 0.0
     with applications.serving(url) as client:
         connections = client.database
@@ -85,7 +85,7 @@ def test_a_search_sees_one_moment_whatever_commits_between_its_statements(
     for host in HOSTS:
         cloud.add(host, VCPU=100)
     # Of its own, so that what others ask is not taken for the statements of a search.
-    searching = Database(create_engine(url))
+    searching = database_on(create_engine(url))
     keeper = freshness.unaudited_keeper(searching)
     keeper.current()
     # What was committed, from the first to the last.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In whatever order ids of the feed are given out, committed and pruned, nothing is overlooked."""
+"""Workers miss no change, in any order in which feed ids are assigned, committed and pruned."""
 
 import collections
 
@@ -7,6 +7,7 @@ import hypothesis
 import pytest
 
 from placement.db.engine.database import Database
+from placement.db.mode import Mode
 from placement.feed import change_feed as change_feed_module
 from placement.feed import position as position_module
 from placement.feed.change_feed import ChangeFeed
@@ -19,7 +20,7 @@ WORKERS = 3
 
 
 class Workers(Cluster):
-    """Workers that search, beside transactions that write."""
+    """Workers that search during transactions that write."""
 
     def __init__(self, database: Database, nodes: int) -> None:
         super().__init__(database, nodes)
@@ -27,14 +28,14 @@ class Workers(Cluster):
         self.seen = [self.committed for _ in range(WORKERS)]
 
     def load(self) -> Position:
-        with self.database.consistent_reader() as connection:
+        with self.database.begin(Mode.READ_ONE_MOMENT) as connection:
             return ChangeFeed(connection).position()
 
     def search(self, number: int) -> None:
-        """Read on as a worker does, and assert that this tells of all that was committed."""
+        """Read on as a worker does, and assert that all committed changes are found."""
         worker = number % WORKERS
         position, seen = self.positions[worker], self.seen[worker]
-        with self.database.reader() as connection:
+        with self.database.begin(Mode.READ) as connection:
             feed = ChangeFeed(connection)
             is_unchanged = feed.used(position, [7]).is_unchanged
             news = position.read_on(feed.read(position))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs every gabbi file of gabbits/ against the service.
+"""Runs every gabbi file of gabbits/, and of insight if installed, against the service.
 
 One file is one test, on a database of its own, so that files can be run in any order and by
 several processes; one gabbi test (a request and what is expected of its answer) is one subtest.
@@ -25,7 +25,11 @@ from .fixtures import applications, gabbi_fixtures
 MAJOR, MINOR = max(microversions.APIS)
 VARIABLES = {'$NEWEST': f'{MAJOR}.{MINOR}', '$NEXT': f'{MAJOR}.{MINOR + 1}'}
 
-GABBI_FILES = sorted(applications.repository_path('gabbits').glob('*.yaml'))
+GABBI_FILES = [
+    path
+    for directory in ('gabbits', 'placement_insight/gabbits')
+    for path in sorted(applications.repository_path(directory).glob('*.yaml'))
+]
 
 
 def load_suite(path: pathlib.Path) -> suite.GabbiSuite:

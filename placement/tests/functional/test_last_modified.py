@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Since 1.15 a read says when what it shows was last modified; here each record has a time.
+"""Last-Modified, which reads have since 1.15, for records with different times.
 
-Without records it is now, as in every gabbi test.
+Without records it is the current time, as in every gabbi test.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever becomes of a COMMIT and its reply, the answer to the client is true.
+"""Answers to clients are true even if a COMMIT or its reply is lost.
 
-Clients write through a proxy that cuts connections at their COMMIT. Each of them writes what no
-other does, so that it can be known what each answer has to be.
+Clients write through a proxy that cuts connections at their COMMIT. Each of them writes its own
+rows, so that the correct answers are known.
 """
 
 import collections
@@ -20,7 +20,11 @@ import sqlalchemy as sa
 from placement import deploy, errors
 from placement.cmd.provider_identity import ACTION
 from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
+from placement.db.mode import Mode
 from placement.feed import commit_outcome
+from placement.feed.entries import NewEntry, insert_entries
+from placement.feed.sink import Feed, FeedSink
 from placement.microversions import NEWEST
 from placement.objects import provider_identity
 
@@ -34,7 +38,7 @@ from .fixtures.freshness_workload import TRAITS, Workload
 STEPS = 50 * int(os.environ.get('PLACEMENT_TEST_LOST_COMMIT_ROUNDS', '2'))
 MOST_STEPS = STEPS + 500
 
-# How many clients write beside it, and the seconds between their writes.
+# Number of other clients that write, and seconds between their writes.
 CLIENTS, PAUSE = 3, 0.05
 
 SHARE = 0.3
@@ -65,10 +69,10 @@ def behind_proxy(url: str, seed: int) -> Iterator[tuple[Client, Client, CommitPr
 
 
 class Twins:
-    """Sends each write to two clouds, of which one loses commits, and reads from the other.
+    """Sends each write to two clouds, one of which loses commits, and reads from the other.
 
-    They have to answer the same, and to have the same afterwards. A write that is answered with
-    503 may have been made; if it was not, it is repeated, as is for the client to do.
+    Both have to give the same answers, and to have the same data afterwards. A write that is
+    answered with 503 may have been committed; if not, it is repeated, as a client has to.
     """
 
     def __init__(self, cut: Client, direct: Client, whole: Client) -> None:
@@ -76,18 +80,21 @@ class Twins:
         self._direct = direct
         self._whole = whole
         self._contents = contents_of(whole)
-        #: How often each status was answered.
+        #: Number of answers with each status.
         self.answers: collections.Counter[int] = collections.Counter()
 
     def send(self, method: str, path: str, body: Any = None, version: str | None = None) -> Answer:
-        """The answer to one request; raises AssertionError where the clouds differ."""
+        """The answer to one request.
+
+        :raises AssertionError: the clouds differ
+        """
         expected = self._whole.send(method, path, body, version)
         if method == 'GET':
             return expected
         answer = self._cut.send(method, path, body, version)
         self.answers[answer.status] += 1
         if answer.status != 503:
-            assert told(answer) == told(expected), f'{method} {path}: {answer.text}'
+            assert parts_of(answer) == parts_of(expected), f'{method} {path}: {answer.text}'
         elif contents_of(self._direct) == self._contents:
             self._direct.send(method, path, body, version)
         else:
@@ -97,7 +104,7 @@ class Twins:
         return expected
 
 
-def told(answer: Answer) -> tuple[Any, ...]:
+def parts_of(answer: Answer) -> tuple[Any, ...]:
     """The parts of an answer that are the same in both clouds."""
     data = answer.json if answer.body and answer.status < 300 else None
     return answer.status, answer.headers.get('location'), data
@@ -192,8 +199,8 @@ def test_a_write_whose_outcome_the_database_does_not_tell_is_answered_with_503(
     with behind_proxy(stored.url, 3) as (client, _direct, proxy):
         client.send('PUT', '/traits/CUSTOM_FIRST', version=NEWEST)
         proxy.share = 1.0
-        # Every COMMIT is lost, also those of the transactions that ask for the outcome; so nothing
-        # can be said of a transaction that has not committed.
+        # Every COMMIT is lost, even in the transactions that ask for the outcome, so the outcome
+        # of a transaction that has not committed stays unknown.
         proxy.ways = (Cut.BEFORE,)
         answer = client.send('PUT', '/traits/CUSTOM_SECOND', version=NEWEST)
 
@@ -204,10 +211,10 @@ def test_a_write_whose_outcome_the_database_does_not_tell_is_answered_with_503(
 
 
 def test_a_transaction_that_is_still_running_is_waited_for(database: Database) -> None:
-    """The server may be busy with the COMMIT of a session that its client has lost."""
+    """Keep the transaction open, as a server does that is still committing for a lost client."""
     mark = commit_outcome.Mark()
-    with database.engine.connect() as connection, commit_outcome.marked(connection, mark):
-        commit_outcome.insert_entries(connection, [7], allocations_only=False)
+    with database.engine.connect() as connection:
+        mark.entry_id = insert_entries(connection, mark.token, [NewEntry(7)])
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             outcome = pool.submit(commit_outcome.has_committed, database.engine, mark)
             with pytest.raises(concurrent.futures.TimeoutError):
@@ -218,23 +225,29 @@ def test_a_transaction_that_is_still_running_is_waited_for(database: Database) -
 
 def test_a_transaction_that_was_rolled_back_can_never_commit(database: Database) -> None:
     mark = commit_outcome.Mark()
-    with database.engine.connect() as connection, commit_outcome.marked(connection, mark):
-        commit_outcome.insert_entries(connection, [7], allocations_only=False)
+    with database.engine.connect() as connection:
+        mark.entry_id = insert_entries(connection, mark.token, [NewEntry(7)])
         connection.rollback()
     assert commit_outcome.has_committed(database.engine, mark) is False
     # The id is taken, so whoever asks again is told the same.
     assert commit_outcome.has_committed(database.engine, mark) is False
 
 
-def test_every_transaction_that_writes_leaves_a_mark(database: Database) -> None:
-    with database.writer() as connection:
+def test_every_transaction_that_writes_leaves_a_mark(url: str) -> None:
+    feed, marks = Feed(), []
+
+    def first_sink() -> FeedSink:
+        marks.append(feed())
+        return marks[-1]
+
+    database = Database(create_engine(url), first_sink)
+    with database.begin(Mode.WRITE) as connection:
         connection.execute(sa.text('SELECT 1'))
-        mark = connection.info['placement_commit_mark']
-    assert mark.entry_id is None
+    assert not marks[-1].has_committed(database.engine)
 
     from placement.db.statements.name_table import TRAITS
 
-    with database.writer() as connection:
+    with database.begin(Mode.WRITE) as connection:
         TRAITS.insert(connection, f'CUSTOM_{uuid.uuid4().hex}'.upper())
-        mark = connection.info['placement_commit_mark']
-    assert commit_outcome.has_committed(database.engine, mark) is True
+    assert marks[-1].has_committed(database.engine)
+    database.dispose()

@@ -51,7 +51,7 @@ def by_member_of(number: int, _traits: list[str]) -> str:
 
 
 def by_member_of_any(number: int, _traits: list[str]) -> str:
-    """Pairs, each with one more aggregate than the pair before."""
+    """Pairs of filters, each with one aggregate more than the previous pair."""
     pairs = itertools.pairwise(aggregates(number + 1))
     return '&'.join(f'member_of=in:{one},{other}' for one, other in pairs)
 
@@ -130,7 +130,7 @@ def test_twice_the_filters_send_at_most_three_times_as_much(
 def test_combinations_of_filters_do_not_fill_the_statement_cache(
     client: applications.Worker,
 ) -> None:
-    """Each number of filters of each kind is a statement of its own to SQLAlchemy."""
+    """Send every number of filters of each kind: SQLAlchemy caches a statement for each."""
     traits = traits_of(client)
     kinds = (
         lambda number: [f'required={one}' for one in traits[:number]],

@@ -16,12 +16,12 @@ from placement.db.engine.database import Database
 from placement.feed import keeper
 from placement.feed.keeper import SnapshotKeeper
 from placement.feed.position import Reload
-from placement.insight.history import statements as change_history
 from placement.metrics import catalog
-from placement.metrics.exporter import failure_domains
-from placement.metrics.exporter.failure_domains import FailureDomains
 from placement.microversions import NEWEST
-from placement.search.insight.condition import Verdict
+from placement_insight import failure_domains
+from placement_insight.failure_domains import FailureDomains
+from placement_insight.history import statements as change_history
+from placement_insight.search.condition import Verdict
 
 from .fixtures import applications, clouds
 from .fixtures.client import Client
@@ -43,7 +43,7 @@ class Metrics:
         self._before = self.read()
 
     def read(self) -> Mapping[str, float]:
-        """What the service tells, without a token."""
+        """The metrics of the service, read without a token."""
         answer = self._client.send('GET', '/metrics', headers=NOBODY)
         assert answer.status == 200
         return {
@@ -53,7 +53,7 @@ class Metrics:
         }
 
     def change(self, name: str) -> float:
-        """By how much one has grown."""
+        """The increase of a counter."""
         return self.read().get(name, 0.0) - self._before.get(name, 0.0)
 
 
@@ -219,11 +219,34 @@ def test_what_operators_name_is_shown(
     assert found['placement_request_capacity_if_empty{two}'] == 7
     assert found['placement_request_capacity_exact{two}'] == 1
     assert found['placement_request_capacity{none}'] == 0
-    assert 'placement_request_capacity{odd}' not in found
-    assert 'the capacity of the request odd' in caplog.text
+    assert found['placement_request_capacity_refused{two}'] == 0
+    # Each server that asks for it fails: 0, and the reason.
+    assert found['placement_request_capacity{odd}'] == 0
+    assert found['placement_request_capacity_if_empty{odd}'] == 0
+    assert found['placement_request_capacity_refused{odd}'] == 1
+    assert 'Searches for the request odd are refused' in caplog.text
     assert found['placement_aggregate_capacity{zone1,VCPU}'] == 5
     assert found['openstack_placement_resource_total{host2,VCPU}'] == 4
     assert found['openstack_placement_resource_reserved{host2,VCPU}'] == 2
+
+
+def test_request_is_refused_as_soon_as_its_trait_is_deleted(
+    url: str, options: applications.Options, tmp_path: pathlib.Path
+) -> None:
+    """Delete a trait without providers, which does not change the snapshot."""
+    requests = tmp_path / 'requests.yaml'
+    requests.write_text('one: resources=VCPU:1&required=!CUSTOM_GONE\n')
+    named = {('metrics', 'requests_file'): str(requests)}
+    refused = []
+    with applications.serving(url, {**options, **named}) as client:
+        clouds.build(CLOUD, client)
+        metrics = Metrics(client)
+        for method in ('PUT', 'DELETE', 'PUT'):
+            client.send(method, '/traits/CUSTOM_GONE', version=NEWEST)
+            found = metrics.read()
+            fits = found['placement_request_capacity{one}'] > 0
+            refused.append((found['placement_request_capacity_refused{one}'], fits))
+    assert refused == [(0, True), (1, False), (0, True)]
 
 
 def test_file_that_cannot_be_used_costs_no_other_metric(

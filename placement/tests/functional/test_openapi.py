@@ -20,6 +20,7 @@ from schemathesis.specs.openapi import checks as openapi_checks
 from placement import microversions
 from placement.cmd.openapi import document
 from placement.microversions import NEWEST
+from placement.routes import installed_surface
 from placement.tests.functional.fixtures import applications, client, valid_requests
 
 #: How many requests of each kind an operation gets.
@@ -49,7 +50,8 @@ def service() -> Iterator[applications.Service]:
 
 
 def operations(version: str) -> Iterator[Any]:
-    text = json.dumps(document.document(document.version_named(version)))
+    surface = installed_surface()
+    text = json.dumps(document.document(surface, document.version_named(surface, version)))
     found: Any = schemathesis.openapi.from_dict(json.loads(text)).get_all_operations()
     for result in found:
         yield result.ok()
@@ -66,12 +68,12 @@ def test_schemathesis_finds_no_violation(
 
 
 def brings_something(operation: Any) -> bool:
-    """Whether there is more to a request than its path and headers."""
+    """True if there is more to a request than its path and headers."""
     return bool(operation.body or operation.query)
 
 
 def has_strict_path(operation: Any) -> bool:
-    """Whether a path can miss the document; what is only looked up can have any form."""
+    """True if a path can miss the document; what is only looked up can have any form."""
     schemas = [parameter.definition['schema'] for parameter in operation.path_parameters]
     return any(schema.keys() & {'format', 'pattern'} for schema in schemas)
 
@@ -105,7 +107,7 @@ def call_many_times(
 def known_parts(
     operation: Any, mode: schemathesis.GenerationMode, data: strategies.DataObject
 ) -> dict[str, Any]:
-    """Of half of the requests, what is to be about things that exist."""
+    """Names and uuids of existing objects, for half of the requests."""
     if not data.draw(strategies.booleans()):
         return {}
     known: dict[str, Any] = {}

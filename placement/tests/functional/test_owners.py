@@ -12,7 +12,7 @@ from .fixtures.backends import on_mysql
 
 
 def questions(connection: sa.Connection) -> int:
-    """How many statements a MySQL server was sent in this session."""
+    """The number of statements in this session of a MySQL server."""
     row = connection.execute(sa.text("SHOW SESSION STATUS LIKE 'Questions'")).one()
     return int(row[1])
 
@@ -25,7 +25,7 @@ def many(count: int, name: str) -> list[Owner]:
 @pytest.mark.parametrize('name', ['NEW', 'STORED'])
 def test_statements_do_not_grow_with_the_owners(database: Database, name: str) -> None:
     def cost(count: int) -> int:
-        with database.writer() as connection:
+        with database.engine.begin() as connection:
             before = questions(connection)
             owners.ensure(connection, many(count, f'{name}_{count}'))
             return questions(connection) - before

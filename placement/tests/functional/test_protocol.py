@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a gabbi test cannot send: requests without the headers that every HTTP library adds."""
+"""Requests that gabbi cannot send, without the headers that every HTTP library adds."""
 
 from collections.abc import Iterator
 

@@ -54,12 +54,12 @@ DONE_AFTER = 5
 # How many statements the command has at least, with the COMMIT.
 MIN_STEPS = 5
 
-# How often two race for one uuid.
+# Number of races of two changes for one uuid.
 ROUNDS = 10
 
 
 class Agent:
-    """Reports a larger inventory again and again, of the provider with one uuid."""
+    """Repeatedly reports a larger inventory of the provider with one uuid."""
 
     pause = AGENT_PAUSE
 
@@ -71,7 +71,7 @@ class Agent:
         self.answers: collections.Counter[int] = collections.Counter()
 
     def work(self) -> None:
-        """Read the provider, and report what it has."""
+        """Read the provider, and report its inventories."""
         shown = self.client.send('GET', self.path, version=NEWEST)
         self.answers[shown.status] += 1
         if shown.status != 200:
@@ -94,7 +94,7 @@ class Agent:
 
 
 class Claimant:
-    """Claims for new consumers, of whichever provider is there, and releases every third."""
+    """Claims for new consumers on whichever provider exists, and releases every third."""
 
     pause = CLAIMANT_PAUSE
 
@@ -108,7 +108,7 @@ class Claimant:
         self.done = 0
 
     def work(self) -> None:
-        """Claim, or release what was claimed before."""
+        """Claim, or release the last claim."""
         if self.done % 3 == 2:
             self._release(next(iter(self.held)))
         else:
@@ -139,7 +139,7 @@ Party = Agent | Claimant
 def work_until(
     parties: list[Party], stop: threading.Event
 ) -> list[concurrent.futures.Future[None]]:
-    """Let everybody work in a thread of its own until `stop` is set."""
+    """Run each worker in a thread of its own until `stop` is set."""
 
     def work(party: Party) -> None:
         while not stop.wait(party.pause):
@@ -153,7 +153,7 @@ def work_until(
 def wait_until_done(
     parties: list[Party], more: int, futures: list[concurrent.futures.Future[None]]
 ) -> None:
-    """Wait until everybody has done so much more; raises what one of them raises."""
+    """Wait until each worker has done a number of further steps; raises the error of one."""
     wanted = [party.done + more for party in parties]
     while any(party.done < enough for party, enough in zip(parties, wanted, strict=True)):
         ended = concurrent.futures.wait(futures, 0.02).done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two writers at once, their steps in the order that would do most harm."""
+"""Two concurrent writers, with their steps in the most harmful order."""
 
 import concurrent.futures
 import threading
@@ -11,9 +11,13 @@ import pytest
 import sqlalchemy as sa
 
 from placement import errors
-from placement.db.engine import backoff, transactions
+from placement.context import RequestContext
+from placement.db.engine import backoff
 from placement.db.engine.database import Database
+from placement.db.mode import Mode
+from placement.db.rows import Row
 from placement.db.statements import allocations, providers
+from placement.db.transaction import in_transaction
 from placement.objects.allocation import AllocationList
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
@@ -38,33 +42,37 @@ def lock_tree(database: Database, root_id: int, has_looked: threading.Event) -> 
 
     sa.event.listen(database.engine, 'after_cursor_execute', note)
     try:
-        with database.writer() as connection:
-            rows: Sequence[transactions.Row] = providers.lock_trees(connection, [root_id])
+        with database.begin(Mode.WRITE) as connection:
+            rows: Sequence[Row] = providers.lock_trees(connection, [root_id])
             return {row.uuid for row in rows}
     finally:
         sa.event.remove(database.engine, 'after_cursor_execute', note)
 
 
 def test_lock_trees_locks_a_provider_that_joins_meanwhile(cloud: Cloud) -> None:
-    """A move would leave it with the root it came for."""
+    """Add a provider during the lock: a move that missed it would leave it with its old root."""
     root = cloud.add('root')
     cloud.add('child', parent='root')
     has_looked = threading.Event()
     joining = Cloud(cloud.database)
     with concurrent.futures.ThreadPoolExecutor() as threads:
-        with cloud.database.writer() as connection:
-            joining.context.open_connection = connection
+
+        @in_transaction(Mode.WRITE)
+        def join(_context: RequestContext) -> concurrent.futures.Future[set[str]]:
             joining.add('late', parent='child')
             locked = threads.submit(lock_tree, cloud.database, root.id, has_looked)
             assert has_looked.wait(60)
+            return locked
 
-        assert locked.result(60) == {uuid_of(name) for name in ('root', 'child', 'late')}
+        assert join(joining.context).result(60) == {
+            uuid_of(name) for name in ('root', 'child', 'late')
+        }
 
 
 def test_release_that_meets_the_first_claim_deletes_the_consumer(
     cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody could claim for it any more, nor release it."""
+    """Claim during a release: a consumer left without allocations could not claim again."""
     cloud.add('host', VCPU=8)
     delete = allocations.delete_by_consumer
 
@@ -84,7 +92,7 @@ def test_release_that_meets_the_first_claim_deletes_the_consumer(
 def test_claim_waits_for_the_deletion_of_its_host(
     cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In another order of locks each would have what the other one needs."""
+    """Claim during the deletion: another order of locks would be a deadlock."""
     host = cloud.add('host', VCPU=8)
     has_allocations = providers.has_allocations
     claims = []

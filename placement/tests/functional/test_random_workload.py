@@ -7,10 +7,10 @@ import multiprocessing
 
 import pytest
 
-from placement.feed import follower as feed_follower
 from placement.feed import position
 from placement.objects import provider_identity
 from placement.tests.thorough import examples
+from placement_insight.bulk import follower as feed_follower
 
 from .fixtures import applications, follower, freshness
 from .fixtures.follower import Follower, FollowerOfTrees
@@ -20,7 +20,7 @@ from .fixtures.history_replay import Replay, rows_of, shown_by
 # How many requests are sent at least, and at most: more, until each kind has succeeded.
 STEPS, MOST_STEPS = examples(300), 1500
 PROCESSES = 3
-# Fewer may do next to nothing beside the others.
+# With fewer steps, a process may do nothing while the others work.
 STEPS_OF_PROCESS = max(examples(100), 30)
 
 # That of the service, and one so small that workers and followers fall behind now and then.
@@ -91,7 +91,7 @@ def test_every_worker_and_follower_has_what_all_workers_have_committed(url: str)
 
 
 def work(url: str, seed: int) -> list[str]:
-    """Be a worker among others, in a process of its own; returns what it or its follower missed.
+    """Run one of several workers, in its own process; return what it or its follower missed.
 
     Between the comparisons it also searches and follows while others write.
     """
@@ -111,6 +111,6 @@ def work(url: str, seed: int) -> list[str]:
                 stored = follower.everything(client)
             if known.providers != stored:
                 lines.append(f'after {title}: {known.providers} instead of {stored}')
-    if known.told <= STEPS_OF_PROCESS / 4:
+    if known.change_count <= STEPS_OF_PROCESS / 4:
         return ['next to nothing was done']
     return watch.stale + lines

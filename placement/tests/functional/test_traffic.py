@@ -17,7 +17,7 @@ SESSIONS = {
 
 
 def play(session: replay.Session) -> list[str]:
-    """How the answers of a fresh service differ from the recorded ones, one line each."""
+    """The differences between answers of a fresh service and the recorded ones, one per line."""
     service = applications.Service(prefix=session.prefix)
     try:
         replayed = replay.Replay(session, client.Client(service.application, headers={}))

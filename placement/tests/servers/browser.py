@@ -20,6 +20,8 @@ FLAGS = (
     '--disable-background-networking', '--disable-component-update', '--disable-sync',
     '--hide-scrollbars',
 )  # fmt: skip
+# Attempts at a start of chromedriver, which draws a port for IPv4 that may be taken for IPv6.
+STARTS = 5
 _ELEMENT = 'element-6066-11e4-a52e-4f735466cecf'
 KEYS = {
     'Enter': '\ue007',
@@ -41,15 +43,8 @@ class Browser:
     def __enter__(self) -> Self:
         driver = shutil.which('chromedriver')
         assert driver, 'chromedriver is not installed (Debian: chromium-driver)'
-        self._driver = subprocess.Popen(
-            [driver, '--port=0'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        assert self._driver.stdout is not None
-        port = next(
-            found[1]
-            for line in self._driver.stdout
-            if (found := re.search(r'started successfully on port (\d+)', line))
-        )
+        port = next(filter(None, (self._start(driver) for _ in range(STARTS))), None)
+        assert port, 'chromedriver does not start'
         self._url = f'http://127.0.0.1:{port}/session'
         options = {
             'binary': shutil.which('chromium'),
@@ -70,6 +65,19 @@ class Browser:
         finally:
             self._driver.terminate()
             self._driver.communicate(timeout=TIMEOUT)
+
+    def _start(self, driver: str) -> str | None:
+        """Start chromedriver; return its port, or None if it ended."""
+        self._driver = subprocess.Popen(
+            [driver, '--port=0'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        assert self._driver.stdout is not None
+        for line in self._driver.stdout:
+            found = re.search(r'started successfully on port (\d+)', line)
+            if found:
+                return found[1]
+        self._driver.communicate(timeout=TIMEOUT)
+        return None
 
     def _send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         data = dict(body or {}) if method == 'POST' else None

@@ -85,12 +85,15 @@ class Controller(machine.Machine):
             f'/lib/systemd/systemd-socket-proxyd {machine.THIS_HOST}:{self.cloud.port}'
         )
 
-    def prepare(self, archive: pathlib.Path) -> None:
-        """Put the source archive, the client and the credentials where they are expected."""
+    def prepare(self, release: pathlib.Path) -> None:
+        """Put the files of a release, the client and the credentials where they are expected."""
         self.run(f'useradd --create-home {OPERATOR}')
         self.run(f'ln -s {self.client}/bin/openstack /usr/local/bin/')
         self.write(f'/home/{OPERATOR}/admin-openrc', CREDENTIALS)
-        self.copy(archive, '/root')
+        self.run('mkdir /root/release')
+        for path in release.iterdir():
+            if path.is_file():
+                self.copy(path, '/root/release')
 
     def follow(self, steps: Sequence[pages.Step]) -> None:
         """Do what the page says, one step after the other.

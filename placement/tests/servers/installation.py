@@ -22,7 +22,8 @@ CONSTRAINTS = REPOSITORY / 'constraints.txt'
 
 # What a package is made from.
 SOURCES = (
-    'placement', 'bin', 'setup.cfg', 'setup.py', 'pyproject.toml', 'README.rst', 'LICENSE',
+    'placement', 'placement_insight', 'bin', 'setup.cfg', 'setup.py', 'pyproject.toml',
+    'README.rst', 'LICENSE',
 )  # fmt: skip
 
 # In the complete run, a test that cannot run fails instead of being skipped.

@@ -5,7 +5,7 @@ import json
 import random
 import re
 
-from placement import routes
+from placement.routes import installed_surface
 
 # At the beginning of a line of the log it shows that a client has written the line.
 MARK = 'FORGED'
@@ -74,7 +74,7 @@ class Generator:
         ]  # fmt: skip
         self._random.shuffle(headers)
         kept = [header for header in headers if self._random.random() < 0.98]
-        route = choice(routes.ROUTES)
+        route = choice(installed_surface().routes)
         method = self._usual(route.method.encode(), *_METHODS)
         line = b' '.join((method, self._target(route.path), self._version()))
         return b'\r\n'.join([line, *kept, b'', body])

@@ -221,7 +221,15 @@ class Apache(Server):
             f'ErrorLog {self.log}',
             *(
                 f'LoadModule {name}_module {modules.format(name)}'
-                for name in ('mpm_event', 'authz_core', 'reqtimeout', 'filter', 'deflate', 'wsgi')
+                for name in (
+                    'mpm_event',
+                    'authz_core',
+                    'reqtimeout',
+                    'filter',
+                    'deflate',
+                    'headers',
+                    'wsgi',
+                )
             ),
             f'WSGISocketPrefix {self.directory}/wsgi',
             'LogFormat "%h %u %r %>s" combined',
@@ -329,6 +337,7 @@ class Gunicorn(Server):
             installation.REPOSITORY / 'etc' / 'systemd' / 'placement-gunicorn.service',
             {
                 'ExecStart=/opt/placement': f'ExecStart={self.environment}',
+                '/etc/placement/placement-gunicorn.py': f'{SAMPLES}/placement-gunicorn.py',
                 '--workers 4 --threads 4': f'--workers {PROCESSES} --threads {THREADS}',
                 '127.0.0.1:8779': f'127.0.0.1:{self.port}',
             },
@@ -420,7 +429,7 @@ class Haproxy(Process):
         return (installation.REPOSITORY / 'etc' / 'haproxy' / 'placement.cfg').read_text()
 
     def passes_to(self, port: int) -> bool:
-        """Tell if requests are passed to a server, as its health checks were until now."""
+        """True if requests are passed to a server, as its health checks were until now."""
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(self.socket))
             client.sendall(b'show stat\n')

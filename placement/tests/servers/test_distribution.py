@@ -2,82 +2,29 @@
 """The source archive and the wheel, as deployers get them, and their place among distributions.
 
 Upstream is `openstack-placement` as well: in one environment pip replaces it by this service and
-this service by it, and leaves no file of the one among those of the other.
+this service by it, and leaves no file of the one among those of the other. Upgrades stay with
+this service, whose number is a date.
 """
 
-import configparser
 import importlib.metadata
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Mapping
 
 import pytest
 
 from placement import conf
 from placement.tests.servers import installation
+from placement.tests.servers.release import CLIENTS, copied, our_version, tracked_files
 
 UPSTREAM = f'{conf.DISTRIBUTION}==16.0.0'
-
-
-def tracked_files() -> set[str]:
-    """The paths of the repository that git knows and that have not just been removed."""
-    git = ['git', '-C', str(installation.REPOSITORY), 'ls-files', '-z']
-    listed = subprocess.run(git, check=True, capture_output=True, text=True).stdout
-    names = listed.rstrip('\0').split('\0')
-    return {name for name in names if installation.REPOSITORY.joinpath(name).exists()}
-
-
-def copied(directory: pathlib.Path, prefix: str) -> pathlib.Path:
-    """Copy what git knows below a prefix."""
-    copy = directory / 'source'
-    for name in tracked_files():
-        if name.startswith(prefix):
-            copy.joinpath(name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(installation.REPOSITORY / name, copy / name)
-    return copy
-
-
-def our_version() -> str:
-    setup = configparser.ConfigParser(interpolation=None)
-    setup.read(installation.REPOSITORY / 'setup.cfg')
-    return setup['metadata']['version']
-
-
-@pytest.fixture(scope='module')
-def archive() -> Iterator[pathlib.Path]:
-    """The source archive, made from what git knows."""
-    with tempfile.TemporaryDirectory(prefix='placement-archive-') as directory:
-        copy = copied(pathlib.Path(directory), '')
-        build = 'from setuptools import build_meta; build_meta.build_sdist("..")'
-        subprocess.run(
-            [sys.executable, '-W', 'ignore', '-c', build],
-            cwd=copy,
-            check=True,
-            capture_output=True,
-        )
-        (path,) = pathlib.Path(directory).glob('*.tar.gz')
-        yield path
-
-
-@pytest.fixture(scope='module')
-def wheel(archive: pathlib.Path) -> pathlib.Path:
-    """The wheel, built from the archive as pip builds it for a deployer."""
-    return wheel_of(archive, archive.parent)
-
-
-def wheel_of(source: pathlib.Path, directory: pathlib.Path) -> pathlib.Path:
-    """Build a wheel in a directory, which has no other."""
-    pip = [sys.executable, '-m', 'pip', 'wheel', '--quiet', '--no-deps', '--no-build-isolation']
-    subprocess.run([*pip, str(source)], cwd=directory, check=True)
-    (path,) = directory.glob('*.whl')
-    return path
+NEXT_OF_UPSTREAM = '17.0.0'
 
 
 def test_the_files_of_a_release_have_the_same_bytes_whoever_builds_them() -> None:
@@ -136,7 +83,7 @@ def test_the_wheel_has_the_commands_and_every_module_but_no_test(wheel: pathlib.
     assert wheel.name == f'openstack_placement-{our_version()}-py3-none-any.whl'
     with zipfile.ZipFile(wheel) as opened:
         names = set(opened.namelist())
-    pattern = re.compile(r'placement/.*\.(py|ini|mako|yaml)$')
+    pattern = re.compile(r'placement(_insight(?!/gabbits/|/tests/))?/.*\.(py|ini|mako|yaml)$')
     modules = {name for name in tracked_files() if pattern.match(name)}
 
     tests = {name for name in modules if name.startswith('placement/tests/')}
@@ -145,11 +92,11 @@ def test_the_wheel_has_the_commands_and_every_module_but_no_test(wheel: pathlib.
     assert f'openstack_placement-{our_version()}.data/scripts/placement-api' in names
 
 
-@pytest.mark.parametrize('name', ['osc-placement-insight', 'placement-report-client'])
+@pytest.mark.parametrize('name', CLIENTS)
 def test_the_wheel_of_a_client_has_every_module_and_no_test(
-    name: str, tmp_path: pathlib.Path
+    name: str, client_wheels: Mapping[str, pathlib.Path]
 ) -> None:
-    wheel = wheel_of(copied(tmp_path, f'{name}/') / name, tmp_path)
+    wheel = client_wheels[name]
     files = {path.removeprefix(f'{name}/') for path in tracked_files()}
     package = name.replace('-', '_')
     modules = {path for path in files if re.match(rf'{package}/.*\.py$', path)}
@@ -226,6 +173,17 @@ class Environment:
             self.run('python', '-c', loads, **settings, OS_API__AUTH_STRATEGY='noauth2')
 
 
+def next_of_upstream(directory: pathlib.Path) -> None:
+    """Write a wheel with the number that upstream has next, and nothing in it."""
+    information = f'openstack_placement-{NEXT_OF_UPSTREAM}.dist-info'
+    metadata = f'Metadata-Version: 2.1\nName: {conf.DISTRIBUTION}\nVersion: {NEXT_OF_UPSTREAM}\n'
+    path = directory / f'openstack_placement-{NEXT_OF_UPSTREAM}-py3-none-any.whl'
+    with zipfile.ZipFile(path, 'w') as wheel:
+        wheel.writestr(f'{information}/METADATA', metadata)
+        wheel.writestr(f'{information}/WHEEL', 'Wheel-Version: 1.0\nTag: py3-none-any\n')
+        wheel.writestr(f'{information}/RECORD', '')
+
+
 def test_pip_replaces_upstream_by_this_service_and_back(wheel: pathlib.Path) -> None:
     with installation.source() as package:
         path = installation.environment('replacement', sys.executable, UPSTREAM, package=package)
@@ -239,3 +197,9 @@ def test_pip_replaces_upstream_by_this_service_and_back(wheel: pathlib.Path) -> 
     ):
         installation.pip(path, wanted)
         environment.check(version)
+
+    with tempfile.TemporaryDirectory() as directory:
+        next_of_upstream(pathlib.Path(directory))
+        offered = ['--no-index', '--find-links', directory, '--upgrade', '--no-deps']
+        environment.run('pip', 'install', *offered, conf.DISTRIBUTION)
+    assert environment.run('placement-manage', '--version').strip() == our_version()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page about installing, done literally, block by block, on a new machine with Debian."""
 
+import configparser
 import contextlib
 import json
 import pathlib
@@ -14,12 +15,14 @@ from typing import Any
 import pytest
 
 from placement.tests.servers import installation, keystone, machine, pages
-from placement.tests.servers.controller import Controller
+from placement.tests.servers.controller import OPERATOR, Controller
+from placement.tests.servers.release import Release, our_version
 from placement.tests.waiting import wait_until
 
 PAGES = installation.REPOSITORY / 'doc' / 'source'
 SECTIONS = pages.sections(PAGES / 'install.rst')
 UPGRADE = pages.sections(PAGES / 'upgrade.rst')
+LOOK = pages.sections(PAGES / 'look-at-your-cloud.rst')
 
 BEGIN = ('Before you begin', 'The package', 'Keystone', 'A log file')
 APACHE = ('MariaDB and MySQL', 'The tables', 'Apache with mod_wsgi', 'Verify')
@@ -34,8 +37,6 @@ LATER = (
 )  # fmt: skip
 
 pytestmark = installation.needs_root
-
-BUILD = 'from setuptools import build_meta; build_meta.build_sdist("..")'
 
 #: nova asks with the names of all traits that there are.
 LONG = '/traits?name=in:' + ','.join(f'CUSTOM_{number:0>23}' for number in range(540))
@@ -72,22 +73,21 @@ def cloud() -> Iterator[keystone.Keystone]:
 
 
 @pytest.fixture(scope='module')
-def archive() -> Iterator[pathlib.Path]:
-    """The source archive, made as a release is."""
-    with installation.directory() as directory:
-        source = directory / 'source'
-        installation.copy_sources(source)
-        subprocess.run([sys.executable, '-c', BUILD], cwd=source, check=True, capture_output=True)
-        (made,) = directory.glob('*.tar.gz')
-        yield made
+def release(
+    archive: pathlib.Path, wheel: pathlib.Path, tmp_path_factory: pytest.TempPathFactory
+) -> pathlib.Path:
+    """The files of a release, as far as the page needs them."""
+    made = Release(tmp_path_factory.mktemp('release'), archive, wheel)
+    assert made.make(our_version()) == ''
+    return made.dist
 
 
 @pytest.fixture(scope='module')
-def installed(cloud: keystone.Keystone, archive: pathlib.Path) -> Iterator[Sequence[pathlib.Path]]:
+def installed(cloud: keystone.Keystone, release: pathlib.Path) -> Iterator[Sequence[pathlib.Path]]:
     """The layers of a machine on which was done what comes before the choice of a database."""
     with installation.directory() as directory:
         with Controller(directory, [machine.image()], cloud) as new:
-            new.prepare(archive)
+            new.prepare(release)
             new.follow(pages.chosen(SECTIONS, BEGIN))
         yield [new.upper, *new.below]
 
@@ -274,6 +274,62 @@ def with_upstream(
         yield machine
 
 
+#: What is in the environment of upstream, but for what Python compiles.
+CONTENT_OF_OLD = "find /opt/old -type f ! -name '*.pyc' -exec sha256sum {} + | sort | sha256sum"
+TABLES = "mysql placement --execute 'SHOW TABLE STATUS' --batch | cut --fields=1,5"
+
+
+class TestLook:
+    """The page about insight beside upstream, which goes on undisturbed."""
+
+    BEFORE_THE_START = ('An environment of its own', 'An account that only reads')
+
+    def test_look_at_the_cloud_of_upstream(
+        self, with_upstream: Controller, archive: pathlib.Path
+    ) -> None:
+        token = with_upstream.token()
+        with_upstream.wait()
+        assert create_provider(with_upstream, token, 'of-upstream') == 201
+        with_upstream.copy(archive, f'/home/{OPERATOR}')
+        before = with_upstream.run(f'{CONTENT_OF_OLD}; {TABLES}')
+
+        with_upstream.follow(pages.chosen(LOOK, self.BEFORE_THE_START))
+        *named, start = [step for step in LOOK['Look'] if not is_question(step)]
+        with_upstream.follow(named)
+        assert isinstance(start, pages.Command)
+        with_upstream.run(f'{start.text} > look.log 2>&1 & echo $! > look.pid', OPERATOR)
+        with_upstream.run(
+            'curl --silent --output /dev/null --retry 60 --retry-delay 1 --retry-connrefused '
+            'http://127.0.0.1:8780/'
+        )
+        answers = [
+            json.loads(with_upstream.run(step.text, OPERATOR))
+            for step in LOOK['Look']
+            if isinstance(step, pages.Command) and is_question(step)
+        ]
+        assert [one.get('verdict') for one in answers] == ['infeasible', None]
+        listed = (
+            'curl --silent --header "X-Auth-Token: admin" http://127.0.0.1:8780/insight/providers'
+        )
+        (provider,) = json.loads(with_upstream.run(listed))['providers']
+        assert provider['name'] == 'of-upstream'
+        with_upstream.run('kill -INT $(cat look.pid)', OPERATOR)
+
+        with_upstream.follow(LOOK['The end'])
+        assert with_upstream.run(f'{CONTENT_OF_OLD}; {TABLES}') == before
+        assert create_provider(with_upstream, token, 'of-upstream-again') == 201
+
+    def test_every_instruction_is_followed(self) -> None:
+        followed = {*self.BEFORE_THE_START, 'Look', 'The end'}
+        # The commands of the last section are those of the page about installing.
+        assert {title for title, steps in LOOK.items() if steps} == followed
+
+
+def is_question(step: pages.Step) -> bool:
+    """Test whether a step asks something."""
+    return isinstance(step, pages.Command) and step.text.startswith('curl ')
+
+
 class TestUpgrade:
     """The page about upgrades, from upstream and back."""
 
@@ -348,3 +404,22 @@ class TestApache:
         status, text = with_apache.get('/placement/')
         assert (status, json.loads(text)['versions'][0]['max_version']) == (200, '1.39')
         assert with_apache.get('/resource_providers', with_apache.token())[0] == 404
+
+
+def test_pinned_versions_of_all_extras_suit_the_oldest_python(tmp_path: pathlib.Path) -> None:
+    options = configparser.ConfigParser()
+    options.read(installation.REPOSITORY / 'setup.cfg')
+    texts = [options['options']['install_requires'], *options['options.extras_require'].values()]
+    lines = (line for text in texts for line in text.splitlines() if line and line[0] != '#')
+    # There is no wheel of systemd-python, which has no requirement of its own.
+    wanted = {line.replace('[systemd]', '') for line in lines}
+    pins = ['--constraint', 'constraints.txt']
+    oldest = ['--python-version', '3.11.0', '--only-binary', ':all:', '--target', str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, 'tools/pip_install.py', '--dry-run', *oldest, *pins, *wanted],
+        cwd=installation.REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr

@@ -5,6 +5,7 @@ Specification: policy; http, "Authentication".
 """
 
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -20,6 +21,7 @@ from oslo_policy import policy
 
 from osc_placement_insight.tests.client import Client
 from placement import policies
+from placement.tests.functional.fixtures import databases
 from placement.tests.servers import installation, servers
 from placement.tests.servers.keystone import (
     ADMIN,
@@ -78,6 +80,30 @@ class Placement(servers.PlacementApi):
         return requests.request(method, f'{self.url}{path}', headers=sent, json=body)
 
 
+class Insight(Placement):
+    """Insight beside a service, of which it reads the database at `connection`."""
+
+    def __init__(self, directory: pathlib.Path, keystone: Keystone, connection: str) -> None:
+        super().__init__(directory, keystone, True)
+        self.connection = connection
+
+    def configure(self) -> None:
+        """Write its own configuration, with that database."""
+        super().configure()
+        file = self.directory / 'placement.conf'
+        file.write_text(file.read_text().replace(f'sqlite:///{self.database}', self.connection))
+
+    def start(self) -> None:
+        """Start it on the database as it is."""
+        self.configure()
+        self.restart()
+
+    def command(self) -> list[str]:
+        """The application for any WSGI server, under waitress."""
+        listen = f'--listen=127.0.0.1:{self.port}'
+        return [sys.executable, '-m', 'waitress', listen, 'placement_insight.wsgi:application']
+
+
 @pytest.fixture(scope='module')
 def keystone() -> Iterator[Keystone]:
     """The Keystone of the module."""
@@ -132,7 +158,8 @@ def requests_of(rule: str) -> list[tuple[str, str]]:
     ]
 
 
-HISTORY = 'placement:insight:history'
+# Rules of administrators alone.
+OF_ADMINISTRATORS = {'placement:insight:history', 'placement:insight:promises:update'}
 RULES = [rule.name for rule in policies.list_rules() if rule.name.startswith('placement:')]
 
 
@@ -142,7 +169,7 @@ def is_allowed(caller: str, rule: str, strict: bool) -> bool:
     Usages are those of the project ``demo``.
     """
     if caller == 'service':
-        return rule != HISTORY
+        return rule not in OF_ADMINISTRATORS
     if caller == 'admin':
         return rule != RESHAPE or not strict
     return caller in ('reader', 'member') and rule == TOTAL_USAGES
@@ -305,3 +332,37 @@ def test_commands_tell_that_a_region_has_no_endpoint(openstack: Callable[[str], 
     refusal = openstack('elsewhere')(*UNMET_DEMAND).refusal()
     assert refusal.startswith('There is no Placement service in the catalogue (')
     assert '--os-region-name' in refusal
+
+
+LOOK = installation.REPOSITORY / 'doc' / 'source' / 'look-at-your-cloud.rst'
+
+
+@pytest.fixture
+def insight(keystone: Keystone, tmp_path: pathlib.Path) -> Iterator[Insight]:
+    """Insight beside a service with an empty cloud on MariaDB."""
+    database = databases.create_empty(os.environ['PLACEMENT_TEST_MARIADB_URL'])
+    databases.migrate(database.url)
+    with Insight(tmp_path, keystone, database.url) as insight:
+        yield insight
+    database.drop()
+
+
+def test_insight_beside_a_service_asks_keystone(insight: Insight, tokens: dict[str, str]) -> None:
+    for caller, token in tokens.items():
+        allowed = is_allowed(caller, 'placement:insight:providers', True)
+        answer = insight.ask('GET', '/insight/providers', token)
+        assert answer.status_code == (200 if allowed else 403), (caller, answer.text)
+    for none in (None, 'forged'):
+        assert insight.ask('GET', '/insight/providers', none).status_code == 401
+
+
+def test_commands_of_the_page_ask_insight_beside_a_service(
+    insight: Insight, tokens: dict[str, str]
+) -> None:
+    section = LOOK.read_text().partition('\nTo let it run\n')[2]
+    named = dict(re.findall(r'\b(OS_\w+)=(\S+)', section))
+    (command,) = re.findall(r'\$ openstack (placement .*)', section)
+    client = Client({**named, 'OS_TOKEN': tokens['admin'], 'OS_ENDPOINT': insight.url})
+
+    assert named.keys() == {'OS_TOKEN', 'OS_AUTH_TYPE', 'OS_ENDPOINT'}
+    assert client(*command.split(), '-f', 'json').values()['domains'] == []

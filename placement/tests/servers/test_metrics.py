@@ -83,11 +83,11 @@ def test_counts_of_all_processes_are_told_after_kills_and_restarts(
     process = MetricsProcess(server)
     with server, process:
 
-        def told() -> str:
+        def scraped() -> str:
             return requests.get(process.probe, timeout=TIMEOUT).text
 
         send(server, 200)
-        assert value(told(), TRAITS) == 200
+        assert value(scraped(), TRAITS) == 200
         killed = counting(server)
         assert len(killed) > 1
 
@@ -98,15 +98,15 @@ def test_counts_of_all_processes_are_told_after_kills_and_restarts(
         wait_until(lambda: not killed & counting(server), lambda: counting(server))
         server.wait_until_ready()
         send(server, 100)
-        assert value(told(), TRAITS) == 300
+        assert value(scraped(), TRAITS) == 300
         # Others continue the counters of the killed ones, in their files.
         assert len(slots(server)) == len(killed)
 
         server.stop()
-        assert value(told(), TRAITS) == 300
+        assert value(scraped(), TRAITS) == 300
         server.start()
         send(server, 50)
-        assert value(told(), TRAITS) == 350
+        assert value(scraped(), TRAITS) == 350
         under_api = requests.get(f'{server.url}/metrics', timeout=TIMEOUT)
         if kind == 'apache':
             # Its sample denies it.
@@ -160,6 +160,8 @@ def work(server: Server) -> None:
     assert send('PUT', inventories, smaller) == 200
     clouds.build((clouds.Provider('host2', {'VCPU': 2}),), sender)
     assert send('GET', '/allocation_candidates?resources=VCPU:1&limit=1') == 200
+    promise = {'request': 'resources=VCPU:1', 'count': 1}
+    assert send('PUT', '/insight/promises/small', promise) == 201
     # What is counted with these comes a scrape later than what was there before.
     for _ in range(24):
         assert send('PUT', inventories, total) == 409

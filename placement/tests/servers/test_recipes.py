@@ -5,11 +5,13 @@ No request is without an answer, and no answer is false.
 """
 
 import contextlib
+import os
 import pathlib
 import re
+import signal
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 import requests
@@ -208,3 +210,76 @@ def test_haproxy_itself_answers_with_errors_of_the_api(
                 machine.server.stop()
             body = b'{}'
         assert answer.headers['Retry-After'] == '2'
+
+
+class Gated(servers.Gunicorn):
+    """gunicorn, whose processes load the service when a test lets them, or at once with `gate`."""
+
+    MODULE = """
+import os, pathlib, time
+directory = pathlib.Path(__file__).parent
+directory.joinpath(f'{os.getpid()}.loading').touch()
+while not any(directory.joinpath(name).exists() for name in ('gate', f'{os.getpid()}.gate')):
+    time.sleep(0.05)
+from placement.wsgi.api import application
+"""
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """Where the module is that it loads."""
+        return {**super().environ, 'PYTHONPATH': str(self.directory)}
+
+    def command(self) -> list[str]:
+        """The command of the unit, with that module."""
+        self.directory.joinpath('gated.py').write_text(self.MODULE)
+        *command, application = super().command()
+        assert application == 'placement.wsgi.api:application'
+        return [*command, 'gated:application']
+
+    def reload(self) -> None:
+        """Send the signal of its unit."""
+        unit = installation.REPOSITORY / 'etc' / 'systemd' / 'placement-gunicorn.service'
+        (name,) = re.findall(r'^ExecReload=/bin/kill -(\w+) \$MAINPID$', unit.read_text(), re.M)
+        os.kill(self.pid, signal.Signals[f'SIG{name}'])
+
+    def begun(self, number: int) -> set[int]:
+        """Return the processes that have begun to load the service, when there are so many."""
+
+        def find() -> set[int]:
+            found = {int(path.stem) for path in self.directory.glob('*.loading')}
+            return found if len(found) == number else set()
+
+        return wait_until(find)
+
+    def let(self, processes: set[int]) -> None:
+        """Let processes load the service."""
+        for pid in processes:
+            self.directory.joinpath(f'{pid}.gate').touch()
+
+    def ended(self) -> set[int]:
+        """Return the processes that have ended."""
+        found = re.findall(r'Worker exiting \(pid: (\d+)\)', self.log.read_text())
+        return set(map(int, found))
+
+
+def test_gunicorn_answers_while_processes_load_the_service_for_a_reload() -> None:
+    with installation.directory() as directory:
+        gate = directory / 'gate'
+        gate.touch()
+        with (
+            Gated(directory, servers.wsgi_environment(), '') as server,
+            claims_at(server.url).running(),
+        ):
+            old = server.begun(servers.PROCESSES)
+            server.let(old)
+            gate.unlink()
+            server.reload()
+            try:
+                for number in range(1, servers.PROCESSES + 1):
+                    begun = server.begun(servers.PROCESSES + number)
+                    assert servers.statuses_of(server, ['/resource_providers'] * 20) == {200}
+                    server.let(begun)
+            finally:
+                gate.touch()
+            wait_until(lambda: old == server.ended())
+            server.begun(2 * servers.PROCESSES)

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from placement.cmd.demo_cloud.cloud import uuid_of
 from placement.tests.databases.acknowledged_claims import HttpSender
-from placement.tests.functional.fixtures import clouds
+from placement.tests.functional.fixtures import applications, clouds
+from placement.tests.functional.fixtures.client import Client
 from placement.tests.functional.fixtures.clouds import Provider
 from placement.tests.servers import installation, ui_services
 from placement.tests.servers.browser import Browser
+from placement_insight.demo_cloud.cloud import uuid_of
 
 WIDE, NARROW = (1440, 900), (390, 844)
 HOSTS = 10_000
@@ -36,13 +37,16 @@ VIEWS = {
     'held': '#/holders?project=project-deleted-in-march',
     'changes': '#/changes',
     'what if': '#/what-if?ask=1',
+    'drained': '#/what-if?step=drain&hosts=az4-cpu-089,az3-numa-088&ask=1',
+    'promises': '#/promises',
 }
 LIVE = 'document.querySelector("#activity").innerText.startsWith("live")'
-# A view is drawn in the frame after the activity is told.
+# A view is drawn in the frame after the activity is shown.
 ALL_DRAWN = f'{LIVE} && !document.querySelector(".count").innerText.includes("so far")'
 # What says that a view has all that it is going to have.
 READY = {
-    'overview': 'document.querySelectorAll(".fit strong").length === 24'
+    'overview': '[...document.querySelectorAll("td.fit")]'
+    '.filter((one) => one.innerText !== "…").length === 28'
     ' && document.querySelectorAll(".holders li").length === 8'
     ' && document.querySelector("#hosts-map").innerText === "Where does m1.small fit?"',
     'map': f'document.querySelectorAll("tbody tr").length > 20 && {ALL_DRAWN}',
@@ -51,8 +55,10 @@ READY = {
     'shared': 'document.querySelector("#sharing") && document.querySelector("#consumers")',
     'holders': 'document.querySelectorAll("tbody tr").length > 8',
     'held': 'document.querySelector("#held")',
-    'changes': 'document.querySelector("#hour")',
+    'changes': 'document.querySelector("#minutes")',
     'what if': 'document.querySelector("#losses")',
+    'drained': 'document.querySelector("#drained")',
+    'promises': 'document.querySelectorAll("tbody").length === 2',
     'why': 'document.querySelector("#unmet")',
     'answer': 'document.querySelector("#capacity ~ * .tile")',
 }
@@ -144,7 +150,8 @@ def test_each_view_works_through_the_proxy_which_asks_for_no_token(
             ' document.querySelector("#complaint").textContent]'
         )
         assert (name, shown) == (name, [False, False, ''])
-    assert browser.log() == []
+    # A service that is busy with another view is asked again.
+    assert [line for line in browser.log() if 'status of 503' not in line] == []
 
 
 def test_proxy_answers_for_no_other_name_that_leads_to_it(browser: Browser, proxied: str) -> None:
@@ -201,6 +208,12 @@ def test_nothing_is_asked_for_before_there_is_a_token(browser: Browser, demo: st
 def test_a_token_without_rights_is_told_so(browser: Browser, demo: str) -> None:
     enter(browser, demo, token='nobody')
     wait_for(browser, '#complaint', 'may not read this')
+    # Nothing is waited for behind the message, whose remedy stands beside it.
+    browser.wait('document.querySelector(".count span").textContent === ""')
+    assert browser.text('#complaint button') == 'Use another token'
+    browser.click('#complaint button')
+    give_token(browser)
+    browser.wait(READY['map'])
 
 
 def test_the_token_is_kept_in_memory_alone(browser: Browser, demo: str) -> None:
@@ -235,28 +248,60 @@ def wait_for(browser: Browser, selector: str, text: str) -> None:
 def test_first_view_says_what_is_wrong(browser: Browser, demo: str) -> None:
     enter(browser, demo, hash='')
     browser.wait(READY['overview'])
-    browser.wait('document.querySelectorAll(".sentence").length === 5')
+    browser.wait('document.querySelectorAll(".sentence").length === 6')
     sentences = browser.text('.sentences')
     for words in (
         '2 inventories over capacity',
-        'az3-numa-022-node1: 104 GiB MEMORY_MB too much',
+        'az3-numa-022-node1 by 104 GiB memory',
         'az1 is full',
         'only a disabled host has room',
         '3 hosts disabled',
-        '512 VCPU free behind them',
-        '12 migrations hold resources',
-        '4 searches found nothing',
-        '1 that no host can ever serve',
+        '512 vCPU and 2 TiB memory free on them',
+        '1 promise is broken',
+        'whole-numa-node: room for 3 of 4, 1 short',
+        'gpu-lab: room for 467 of 458, 9 to spare',
+        '13 migrations hold resources',
+        '; the oldest was created ',
+        '6 searches found no candidates',
+        '1 of which never fits',
+        'CUSTOM_GPU_NVIDIA_AA40 does not exist',
     ):
         assert words in sentences
+    # How long ago, with the time itself beside the pointer.
+    words, title = browser.run(
+        'const time = document.querySelector(".sentences time");'
+        ' return [time.innerText, time.title]'
+    )
+    assert re.fullmatch(r'\d+ days ago', words)
+    assert re.fullmatch(r'\d{4}-\d\d-\d\d \d\d:\d\d UTC', title)
     # As the file of the operator names zones and flavors.
     zones = ' '.join(browser.text('.zones').split())
-    assert re.search(r'az1 250 99 % 0 MiB free .* 0 0 0 0 az2 250 73 %', zones), zones
+    # What is free on disabled hosts is left out, as in the sentence; and what a zone has none of
+    # is no alarm.
+    assert 'memory at 100 %' in sentences
+    assert re.search(
+        r'az1 250 0 0 \N{EN DASH} \N{EN DASH} 91 % 3,052 free 100 % 0 MiB free .* az2', zones
+    ), zones
+    assert browser.run('return document.querySelectorAll(".zones .fit .alarm").length') == 2
     assert 'm1.large fit' in zones
     # The disks of az2 are those of the pool that its hosts share.
-    assert re.search(r'az2 250 73 % 37 TiB free 67 % 12,068 free \d+ %', zones), zones
-    assert browser.text('.holders li').split() == ['project-mail', '11,508', '·', '954']
-    assert 'no host can' in browser.text('.unmet')
+    assert re.search(r'az2 250 [^%]* 67 % 12,124 free 73 % 37.2 TiB free \d+ %', zones), zones
+    # Sums of all, and a zone that is a part of another one below that.
+    assert re.search(r'Hosts .* Whole cloud 1,000 44,684 11,171 160 467 63 %', zones), zones
+    rows = browser.run(
+        'return [...document.querySelectorAll(".zones tbody tr")]'
+        '.map((row) => [row.cells[0].innerText, row.className])'
+    )
+    assert rows == [
+        ['Whole cloud', 'whole'], ['az1', ''], ['az2', ''], ['az3', ''],
+        ['az3 / pinned', 'within'], ['az4', ''], ['az4 / gpu', 'within'],
+    ]  # fmt: skip
+    assert browser.run(
+        'return document.querySelector(".zones thead th:nth-child(8)").innerText'
+    ) == ('Memory')
+    assert browser.run('return document.querySelector("[title=MEMORY_MB]").innerText') == 'Memory'
+    assert browser.text('.holders li').split() == ['project-mail', '11,512', '·', '955']
+    assert 'never fits' in browser.text('.unmet')
 
 
 def test_an_empty_cloud_and_one_without_problems_are_told(
@@ -268,21 +313,72 @@ def test_an_empty_cloud_and_one_without_problems_are_told(
         for view in ('overview', 'map'):
             enter(browser, url, hash=f'#/{view}')
             wait_for(browser, 'main', 'no resource providers in this cloud yet')
+        # As the operator calls it.
+        assert browser.text('#cloud') == 'East'
         build(url, Provider('below-a-prefix'))
         wait_for(browser, 'tbody', 'below-a-prefix')
         browser.run('location.hash = "#/overview"')
         wait_for(browser, '.sentence', 'Nothing is wrong')
-        wait_for(browser, '.card', 'Nobody holds anything.')
+        wait_for(browser, '.card', 'There are no allocations.')
         assert 'consumers' not in browser.text('.card')
 
 
-def test_title_of_the_small_map_tells_what_its_colours_mean(browser: Browser, demo: str) -> None:
+def test_colours_of_the_small_map_keep_their_meaning_while_it_is_read(
+    browser: Browser, demo: str
+) -> None:
     open_page(browser, demo)
+    browser.run('window.kept = window.fetch')
     change(browser, '/insight/capacity', 'await new Promise(() => {});')
     give_token(browser)
-    browser.wait('document.querySelectorAll(".sentence").length === 5')
-    assert browser.text('#hosts-map') == 'How full is every host?'
-    assert 'below 25 % used' in browser.text('.legend')
+    browser.wait('document.querySelectorAll(".sentence").length === 6')
+    assert browser.text('#hosts-map') == 'Where does m1.small fit?'
+    assert browser.text('.legend').startswith('none fits')
+    # No colour is used before its value is known.
+    steps = (
+        'new Set(document.querySelector("heat-map").groups.flatMap(({roots}) =>'
+        ' roots.map((root) => document.querySelector("heat-map").behaviour.look(root).step)))'
+    )
+    assert browser.run(f'return [...{steps}]') == [None]
+
+
+def test_many_aggregates_are_zones_by_name_or_the_largest_and_others(
+    browser: Browser, demo: str
+) -> None:
+    browser.open(f'{demo}/ui/')
+    script = """
+        const {groupsOf, labelsOf, zonesOf} = await import("./cloud.js");
+        const [named, azs] = arguments;
+        const roots = Array.from({length: 400}, (_, number) =>
+          ({name: `host-${number}`,
+            aggregates: [`rack${number % 200}`, number % 2 ? 'odd' : 'even']}));
+        const names = {aggregates: new Map(named), zones: new Map(azs)};
+        const zones = zonesOf(roots, names, labelsOf(roots, names.aggregates));
+        return groupsOf(roots, zones).map(({label, roots, within}) =>
+          [label, roots.length, within]);
+    """
+    groups = browser.run(script, [['odd', 'Odd hosts']], [])
+    assert groups == [['Odd hosts', 200, ''], ['Others', 200, '']]
+    # Without names those with most hosts, and the availability zones before them.
+    groups = browser.run(script, [], [['rack7', 'az7']])
+    assert len(groups) == 48
+    assert [group[1] for group in groups if group[2] == ''] == [200, 200]
+    assert {group[1] for group in groups if group[2] != ''} == {2}
+    assert browser.run(script, [['rack7', 'Rack 7'], ['odd', 'Odd']], []) == [
+        ['Odd', 200, ''], ['Rack 7', 2, 'odd'], ['Others', 200, ''],
+    ]  # fmt: skip
+
+
+def test_names_that_do_not_exist_are_told(browser: Browser, demo: str) -> None:
+    open_page(browser, demo)
+    unknown = (
+        'const found = await answer.json();'
+        ' const one = {kind: "trait", name: "CUSTOM_GONE", times: 3, last_at: "2026-01-01T00:00"};'
+        ' answer = Response.json({...found, unknown_names: [one]});'
+    )
+    change(browser, '/insight/unmet_demand', unknown)
+    give_token(browser)
+    wait_for(browser, '.unknown-names', 'in searches: trait CUSTOM_GONE (3 searches)')
+    assert '; CUSTOM_GONE does not exist' in browser.text('.sentences')
 
 
 def test_a_question_that_is_off_names_its_option(browser: Browser, demo: str) -> None:
@@ -309,8 +405,18 @@ def test_hosts_are_counted_filtered_and_sorted(cloud: Browser) -> None:
     # What shares with hosts is none.
     assert cloud.text('.count span') == '1,000 hosts, 1 sharing provider, 3 disabled'
     assert cloud.text('.attention') == '2 hosts over capacity'
-    assert {'VCPU', 'MEMORY_MB', 'VGPU'} <= set(cloud.text('.tiles').split())
-    assert 'free but disabled' in cloud.text('.tile')
+    assert {'vCPU', 'Memory', 'vGPU'} <= set(cloud.text('.tiles').split())
+    assert 'free on disabled hosts' in cloud.text('.tile')
+    # Classes have one order everywhere.
+    names = cloud.run(
+        'return [...document.querySelectorAll(".tile-name")].map((one) => one.innerText)'
+    )
+    assert names == ['vCPU', 'Memory', 'Disk', 'PCPU', 'SR-IOV VF', 'vGPU']
+    words = cloud.run('return document.querySelector("heat-map").groups.map((one) => one.words)')
+    # A pool is no host, nor in a zone; and the same part of az1 is used as on the overview.
+    assert words[0] == '250 hosts · memory 100 % used'
+    assert words[1].startswith('250 hosts · memory 73 %')
+    assert words[-1] == '1 sharing provider · disk 43 % used'
 
     cloud.type('#search', 'gpu')
     wait_for(cloud, '.count', '60 of 1,000 hosts')
@@ -319,7 +425,15 @@ def test_hosts_are_counted_filtered_and_sorted(cloud: Browser) -> None:
     wait_for(cloud, '.count', '2 of')
     rows = cloud.text('tbody')
     assert 'GiB on az3-numa-022-node1' in rows
-    assert 'az3-numa-061' in rows
+    # What is used is that of the whole tree; one inventory over capacity is named beside it.
+    assert re.search(r'az3-numa-061[^%]*\s119 % memory', rows), rows
+    choose(cloud, 'class', 'MEMORY_MB')
+    wait_for(cloud, 'thead', 'Memory used')
+    assert re.search(r'az3-numa-022[^%]*\s97 %', cloud.text('tbody')), cloud.text('tbody')
+    choose(cloud, 'class', '')
+    # The words break, so that the figures stay in view.
+    alarm = 'getComputedStyle(document.querySelector("tbody .alarm"))'
+    assert cloud.run(f'return {alarm}.maxWidth') != 'none'
 
     choose(cloud, 'shown', 'disabled')
     wait_for(cloud, '.count span', '3 of 1,000 hosts')
@@ -332,10 +446,10 @@ def test_hosts_are_counted_filtered_and_sorted(cloud: Browser) -> None:
     # All of that is in the address.
     cloud.run('location.hash = "#/map?zone=" + arguments[0]', uuid_of('az4'))
     wait_for(cloud, '.count span', '250 of 1,000 hosts')
-    cloud.click('thead th:nth-child(4) button')
-    cloud.wait('document.querySelector("[aria-sort=descending]")?.innerText.includes("Free VCPU")')
+    cloud.click('thead th:nth-child(3) button')
+    cloud.wait('document.querySelector("[aria-sort=descending]")?.innerText.includes("Free vCPU")')
     first = cloud.text('tbody th')
-    cloud.click('thead th:nth-child(4) button')
+    cloud.click('thead th:nth-child(3) button')
     cloud.wait('document.querySelector("[aria-sort=ascending]")')
     assert cloud.text('tbody th') != first
     assert cloud.run('return location.hash').endswith('&sort=Free+VCPU')
@@ -357,7 +471,10 @@ def test_hosts_are_selected_and_summed(cloud: Browser) -> None:
     assert cloud.run('return document.querySelectorAll("tbody tr").length') == 2
     assert cloud.text('.tip strong') == 'az1-cpu-002'
     # A reload has them; and pulling the pointer over cells selects others.
-    assert uuid_of('az1-cpu-001') in cloud.run('return location.hash')
+    address = cloud.run('return location.hash')
+    assert address == '#/map?hosts=' + ','.join(
+        uuid_of(name)[:8] for name in ('az1-cpu-001', 'az1-cpu-002')
+    )
     cloud.run(
         'const map = document.querySelector(".map");'
         ' const {left, top} = document.querySelector("canvas").getBoundingClientRect();'
@@ -366,9 +483,15 @@ def test_hosts_are_selected_and_summed(cloud: Browser) -> None:
         ' send("pointerdown", 2, 30, 1); send("pointermove", 50, 35, 1);'
         ' send("pointerup", 50, 35, 0)'
     )
-    wait_for(cloud, '.hosts h2', '4 hosts selected')
+    wait_for(cloud, '.hosts h2', '5 hosts selected')
     cloud.click('.hosts .small')
     wait_for(cloud, '.hosts h2', 'Hosts')
+    # Whoever is sent the link has the same selection.
+    cloud.run('location.hash = "#/overview"')
+    cloud.wait('document.querySelector("placement-overview")')
+    cloud.run('location.hash = arguments[0]', address)
+    wait_for(cloud, '.hosts h2', '2 hosts selected')
+    assert cloud.text('tbody').startswith('az1-cpu-001')
 
 
 def test_hosts_are_coloured_by_how_many_fit_and_by_who_has_them(cloud: Browser) -> None:
@@ -450,8 +573,14 @@ def test_reading_and_its_failure_are_seen(browser: Browser, demo: str) -> None:
     browser.run('window.kept = window.fetch')
     change(browser, '/insight/changes', 'answer = await Promise.reject(new TypeError());')
     wait_for(browser, '#complaint', 'does not answer')
-    assert 'Everything here is as it was at ' in browser.text('#complaint')
+    # Of a token that was good nothing is guessed; times are UTC; no green is beside it.
+    assert re.fullmatch(
+        r'The service does not answer\. All data is as of'
+        r' \d\d:\d\d:\d\d UTC\.\s+Retry',
+        browser.text('#complaint'),
+    )
     assert browser.text('#activity').startswith('as of ')
+    assert browser.run('return document.querySelector("#activity .dot").className') == 'dot stale'
     assert browser.text('.count span').startswith('1,000 hosts')
     browser.run('window.fetch = window.kept')
     browser.click('#complaint button')
@@ -521,6 +650,7 @@ def test_one_search_finds_everything(cloud: Browser, text: str) -> None:
     )
     cloud.press('Enter')
     cloud.wait(f'location.hash.startsWith({json.dumps(address)})')
+    assert cloud.run('return document.querySelector("placement-search input").value') == ''
 
 
 class Task(NamedTuple):
@@ -534,7 +664,6 @@ class Task(NamedTuple):
     steps: Sequence[str | tuple[str, str]]
     place: str
     words: str
-    service: str = 'demo'
 
 
 def search(text: str) -> tuple[str, str]:
@@ -542,16 +671,16 @@ def search(text: str) -> tuple[str, str]:
 
 
 TASKS = [
-    Task('Is the cloud full? Where, in which zone, of which class?', (), '.zones', '99 %'),
+    Task('Is the cloud full? Where, in which zone, of which class?', (), '.zones', '100 %'),
     Task('How many more m1.large fit, in each zone?', (), '.zones', 'm1.large fit'),
-    Task('What was asked for in vain, by which request?', (), '.unmet', 'req-3b0f44ac-'),
+    Task('Which searches found nothing, by which request?', (), '.unmet', 'req-3b0f44ac-'),
     Task(
         'Which projects have most, and what does one of them have?',
-        ['.holders li a'], '#held', '954 consumers',
+        ['.holders li a'], '#held', '955 consumers',
     ),
     Task(
         'What is over its capacity, and how far?',
-        ['.sentence[href*="show=over"]'], 'tbody', 'MEMORY_MB 224 GiB of 120 GiB',
+        ['.sentence[href*="show=over"]'], 'tbody', 'memory 224 GiB of 120 GiB',
     ),
     Task(
         'Which hosts are disabled, and what is free on them?',
@@ -559,22 +688,38 @@ TASKS = [
     ),
     Task(
         'Why did this request of nova (``req-…``) find no host?',
-        [search('req-3b0f44ac-0000-4000-8000-000000000003')], '.relaxations', 'asking for VGPU',
+        [search('req-3b0f44ac-0000-4000-8000-000000000003')], '.relaxations', 'asking for vGPU',
     ),
     Task(
         'What does a host have, and who holds it, since when?',
         [search('az3-numa-022')], 'placement-host tbody', 'project-web',
     ),
     Task('On which host is this server?', [search('{server}')], 'h1', 'az4-cpu-001'),
-    Task('What has changed in the last hour?', ['[data-view=changes]'], '#hour', 'In the hour'),
+    Task(
+        'What has changed in the last hour?',
+        ['[data-view=changes]'], 'tbody', 'nova-compute-az3-numa-014',
+    ),
     Task(
         'What happened to this host?',
-        [search('one'), '[href*="tab=history"]'], 'tbody', 'resource_providers.create', 'history',
+        [search('az4-cpu-087'), '[href*="tab=history"]'], 'tbody', 'nova-compute-az4-cpu-087',
     ),
     Task(
         'Why does a request fit nowhere, and what would help?',
         ['[data-view=why]', ('#query', FULL), '.question .main-button'],
         '.relaxations', 'COMPUTE_STATUS_DISABLED',
+    ),
+    Task(
+        'Which promise of room is broken, and by whom?',
+        ['.sentence[href*="promises"]'], '#takers + .scroll tbody', 'nova-compute-az3-numa-014',
+    ),
+    Task(
+        'Which hosts must not fail?',
+        ['[data-view=what-if]', '.question .button'], '#losses', '2 of 996 must not fail',
+    ),
+    Task(
+        'Where do the servers of two hosts go that I empty tonight?',
+        ['[data-view=what-if]', '.question [href*=drain]', ('#host', 'az4-cpu-089 az4-cpu-090')],
+        '#drained', 'All 6 consumers find a place',
     ),
 ]  # fmt: skip
 
@@ -589,9 +734,9 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.parametrize('task', TASKS, ids=[task.question for task in TASKS])
 def test_a_question_of_an_operator_takes_as_many_clicks_as_the_guide_says(
-    browser: Browser, request: pytest.FixtureRequest, task: Task
+    browser: Browser, demo: str, task: Task
 ) -> None:
-    enter(browser, request.getfixturevalue(task.service), hash='')
+    enter(browser, demo, hash='')
     browser.wait(LIVE)
     for step in task.steps:
         if isinstance(step, str):
@@ -602,6 +747,7 @@ def test_a_question_of_an_operator_takes_as_many_clicks_as_the_guide_says(
         browser.type(field, text.format(server=_server_of(browser, 'az4-cpu-001')))
         if field.startswith('placement-search'):
             browser.wait('document.querySelector("#found [aria-selected=true]")')
+        if field != '#query':
             browser.press('Enter')
     wait_for(browser, task.place, task.words)
     guide = installation.REPOSITORY.joinpath('doc/source/ui.rst').read_text()
@@ -629,7 +775,7 @@ def test_an_answer_about_the_host_that_was_asked_about_before_is_not_shown(
     for host in ('az1-cpu-001', 'az1-cpu-002'):
         browser.type('#provider', host)
         browser.click('.question .main-button')
-    browser.wait('window.isLate')
+    browser.wait('window.isLate && document.querySelector(".verdict h3")')
     assert browser.text('.verdict h3') == 'az1-cpu-002'
     assert browser.run('return location.hash').endswith('&provider=az1-cpu-002')
 
@@ -658,12 +804,12 @@ def test_a_tree_is_nested_boxes_whose_bars_are_cut_into_holders(
     browser.wait(READY['host'])
     assert browser.run('return document.querySelectorAll(".box").length') == 5
     assert browser.text('.is-over .words').startswith('104 GiB over 120 GiB')
-    assert 'az3-numa-022-node1 has 104 GiB of MEMORY_MB more in use' in browser.text('.refusal')
+    assert 'az3-numa-022-node1 is over capacity by 104 GiB memory' in browser.text('.refusal')
     assert '7 consumers of 5 projects' in browser.text('.facts')
     asked = browser.run('return performance.getEntriesByType("resource").map((one) => one.name)')
     assert len([one for one in asked if '/insight/consumers?' in one]) == 1
 
-    # All pieces of a holder light up, wherever they are: in a NUMA node, its card, and the root.
+    # All allocations of a consumer are highlighted: on a NUMA node, its card, and the root.
     lit = 'return document.querySelectorAll(".piece.lit").length'
     browser.run('document.querySelector(".box .box .box .piece").click()')
     wait_for(browser, '[aria-pressed=true]', '-')
@@ -690,7 +836,7 @@ def test_a_tree_is_nested_boxes_whose_bars_are_cut_into_holders(
 TABS = {
     1: 'CUSTOM_PHYSNET_PUBLIC',
     2: uuid_of('az3'),
-    3: '[history] enabled is false',
+    3: 'No changes since',
     4: '"generation": ',
 }
 
@@ -720,7 +866,7 @@ def test_holders_lead_to_their_consumers_and_these_to_their_hosts(
     enter(browser, demo, hash=VIEWS['holders'])
     browser.wait(READY['holders'])
     assert browser.text('tbody tr').startswith('project-mail')
-    assert {'Consumers', 'VCPU ▾', 'MEMORY_MB'} <= set(browser.text('thead').split('\t'))
+    assert {'Consumers', 'vCPU ▾', 'Memory'} <= set(browser.text('thead').split('\t'))
     choose(browser, 'by', 'type')
     wait_for(browser, 'tbody', 'MIGRATION')
     browser.run(
@@ -731,21 +877,27 @@ def test_holders_lead_to_their_consumers_and_these_to_their_hosts(
     assert browser.text('.tiles').startswith('Hosts')
     choose(browser, 'age', 'old365')
     wait_for(browser, '#held', 'There are none.')
-    show(browser, 'held')
-    assert browser.text('#held') == '35 consumers'
+    # The view is the same as before, so that it may still show what was chosen.
+    browser.run('location.hash = arguments[0]', VIEWS['held'])
+    browser.wait('document.querySelector("#held")?.innerText === "35 consumers"')
     browser.click('tbody td a')
     wait_for(browser, '[aria-pressed=true]', '-')
 
 
-def test_hosts_that_must_not_fail_are_outlined_and_the_homeless_listed(
+def test_hosts_that_must_not_fail_are_outlined_and_unplaced_servers_listed(
     browser: Browser, demo: str
 ) -> None:
     enter(browser, demo, hash='#/what-if')
-    browser.wait(f'{LIVE} && document.querySelector("#ask")')
-    browser.click('#ask')
+    # The view says what it can do, and has two examples.
+    browser.wait(f'{LIVE} && document.querySelector(".question .button")')
+    assert browser.text('.question').split('\n')[-2:] == [
+        'What if az1 fails?', 'Drain some hosts',
+    ]  # fmt: skip
+    browser.click('.question .button')
     wait_for(browser, '#losses', 'must not fail')
+    assert browser.text('.question') == ''
     assert browser.text('#losses').startswith('2 of ')
-    assert 'Outlined: 2 hosts' in browser.text('.answer')
+    assert 'Outlined in red: 2 hosts' in browser.text('.answer')
     assert {'az3-numa-088', 'az4-gpu-042'} <= set(browser.text('tbody').split())
     assert 'most free' in browser.text('tbody')
     browser.click('tbody td a')
@@ -755,13 +907,44 @@ def test_hosts_that_must_not_fail_are_outlined_and_the_homeless_listed(
     wait_for(browser, '#losses', 'must not fail')
     choose(browser, 'zone', uuid_of('az4'))
     browser.wait('document.querySelector("#ask") && !document.querySelector("#losses")')
+    # What is not survived comes first, then names in their order.
+    hosts = ','.join(map(uuid_of, ('az2-cpu-002', 'az2-cpu-001', 'az3-numa-088')))
+    browser.run('location.hash = arguments[0]', f'#/what-if?hosts={hosts}&ask=1')
+    wait_for(browser, '#losses', '1 of 3 must not fail')
+    lost = browser.run(
+        'return [...document.querySelectorAll("tbody th")].map((one) => one.innerText)'
+    )
+    assert lost == ['az3-numa-088', 'az2-cpu-001', 'az2-cpu-002']
+
+
+AZ4 = uuid_of('az4')
+#: Choices, and the commands that ask the same; the shell gets nothing of an address to run.
+COMMANDS = {
+    f'zone={AZ4}': f'openstack placement survival show --lose @{AZ4}',
+    'zone=x;id': "openstack placement survival show --lose '@x;id'",
+    f'step=remove&zone={AZ4}&fit=VCPU:4': 'openstack placement capacity show --query'
+    f" 'resources=VCPU:4&root_required=!COMPUTE_STATUS_DISABLED' --remove @{AZ4}",
+    'step=ratio&zone=z&class=$(id)&fit=VCPU:4': 'openstack placement capacity show --query'
+    " 'resources=VCPU:4&root_required=!COMPUTE_STATUS_DISABLED' --ratio '$(id)=4@z'",
+}
+
+
+def test_commands_ask_what_the_page_asks(browser: Browser, demo: str) -> None:
+    enter(browser, demo, hash='#/what-if?each=zones')
+    copied = 'document.querySelector(".copies pre")?.textContent'
+    domains = json.loads(browser.wait(copied).split("<<'END'\n")[1].split('\nEND\n')[0])
+    assert domains['az4'] == f'@{AZ4}'
+    assert len(domains) == 6
+    for choice, command in COMMANDS.items():
+        browser.run('location.hash = arguments[0]', f'#/what-if?{choice}')
+        browser.wait(f'{copied} === {json.dumps(command)}')
 
 
 def test_capacity_is_shown_before_and_after_a_scenario_that_can_be_copied(
     browser: Browser, demo: str
 ) -> None:
     enter(browser, demo, hash='#/what-if?step=copy&count=3')
-    wait_for(browser, '#incomplete', 'Choose a host that gets copies.')
+    wait_for(browser, '#incomplete', 'Choose a host to copy.')
     browser.type('#host', 'az4-cpu-001')
     browser.press('Enter')
     browser.wait('document.querySelector("#ask")')
@@ -772,15 +955,22 @@ def test_capacity_is_shown_before_and_after_a_scenario_that_can_be_copied(
     command, body = browser.run(
         'return [...document.querySelectorAll(".copies pre")].map((one) => one.innerText)'
     )
-    assert command == 'openstack placement capacity list --all-flavors --add az4-cpu-001=3'
-    expected = [{'add': {'like': uuid_of('az4-cpu-001'), 'count': 3}}]
-    assert json.loads(body)['scenario'] == expected
+    question = json.loads(body)
+    assert question['scenario'] == [{'add': {'like': uuid_of('az4-cpu-001'), 'count': 3}}]
+    assert command.splitlines() == [
+        line
+        for name, query in question['requests'].items()
+        for line in (
+            f'# {name}',
+            f"openstack placement capacity show --query '{query}' --add az4-cpu-001=3",
+        )
+    ]
 
     choose(browser, 'step', 'ratio')
     choose(browser, 'ratio', '0.01')
     browser.wait('document.querySelector("#ask")')
     browser.click('#ask')
-    wait_for(browser, '#over', '1 provider over capacity after it')
+    wait_for(browser, '#over', '1 provider over capacity after the change')
     # What cannot be is refused in words, where the answer would be.
     choose(browser, 'ratio', '1e39')
     browser.wait('document.querySelector("#ask")')
@@ -789,40 +979,137 @@ def test_capacity_is_shown_before_and_after_a_scenario_that_can_be_copied(
     assert len(browser.log()) == 1
 
 
-def test_what_has_changed_is_told_though_the_history_is_off(browser: Browser, demo: str) -> None:
-    enter(browser, demo)
-    browser.wait(READY['map'])
-    show(browser, 'changes')
-    assert '[history] enabled is false' in browser.text('.refusal')
-    build(demo, Provider('new-host'), Provider('short-lived'))
-    wait_for(browser, 'tbody', 'was created')
-    body = {'resource_provider_generation': 0, 'inventories': {'VCPU': {'total': 8}}}
-    path = f'/resource_providers/{clouds.uuid_of("new-host")}/inventories'
-    assert HttpSender(demo).send('PUT', path, body).status == 200
-    delete(demo, 'short-lived')
-    wait_for(browser, 'tbody', '8 VCPU more')
-    wait_for(browser, 'tbody', 'was deleted')
-    show(browser, 'holders')
-    show(browser, 'changes')
-    wait_for(browser, '#hour', 'In the hour before, ')
-    rows = browser.text('[aria-labelledby=hour] tbody').splitlines()
-    deleted = rows[: rows.index('az1-cpu-001\taz1-cpu-001')]
-    assert f'{clouds.uuid_of("short-lived")}\tdeleted' in deleted
-    assert all(row.endswith('\tdeleted') for row in deleted)
-    assert len(set(rows)) == len(rows)
-    delete(demo, 'new-host')
+def test_what_has_changed_is_told_though_the_history_is_off(
+    browser: Browser, tmp_path: pathlib.Path
+) -> None:
+    options = {('history', 'enabled'): False}
+    with ui_services.below_prefix(tmp_path, '/placement', options) as url:
+        build(url, Provider('old-host'))
+        enter(browser, url)
+        wait_for(browser, 'tbody', 'old-host')
+        browser.run('location.hash = "#/host/old-host?tab=history"')
+        wait_for(browser, 'placement-host', '[history] enabled is false')
+        browser.run('location.hash = "#/changes"')
+        browser.wait('document.querySelector("#hour")')
+        assert '[history] enabled is false' in browser.text('.refusal')
+        assert 'openstack placement change list --since 1h' in browser.run(
+            'return document.querySelector(".copies pre").textContent'
+        )
+        build(url, Provider('new-host'), Provider('short-lived'))
+        wait_for(browser, 'tbody', 'was created')
+        body = {'resource_provider_generation': 0, 'inventories': {'VCPU': {'total': 8}}}
+        path = f'/resource_providers/{clouds.uuid_of("new-host")}/inventories'
+        assert HttpSender(url).send('PUT', path, body).status == 200
+        delete(url, 'short-lived')
+        wait_for(browser, 'tbody', '8 vCPU added')
+        wait_for(browser, 'tbody', 'was deleted')
+        browser.run('location.hash = "#/holders"')
+        wait_for(browser, 'h1', 'Holders')
+        browser.run('location.hash = "#/changes"')
+        wait_for(browser, '#hour', 'In the hour before, 3 providers changed')
+        assert browser.text('[aria-labelledby=hour] tbody').splitlines() == [
+            f'{clouds.uuid_of("short-lived")}\tdeleted',
+            'new-host\tnew-host',
+            'old-host\told-host',
+        ]
 
 
 def test_the_history_is_shown_by_minute_action_and_caller(browser: Browser, history: str) -> None:
     enter(browser, history, hash='#/changes')
     wait_for(browser, '#minutes', '3 rows of ')
-    assert 'resource_providers.create\tadmin\t3\tthree, two, one' in browser.text('tbody')
+    assert 'created\tadmin\t3\tthree, two, one' in browser.text('tbody')
     browser.click('tbody td a')
-    wait_for(browser, 'placement-host .facts', 'resource_providers.create by admin')
+    wait_for(browser, 'placement-host .facts', 'created by admin')
     browser.run('location.hash = "#/host/one?tab=history"')
-    wait_for(browser, 'tbody', 'resource_providers.create')
+    wait_for(browser, 'tbody', 'created')
     browser.click('tbody td:last-child a')
     wait_for(browser, '#minutes', '1 row')
+
+
+def test_promises_are_shown_the_worst_first_and_red_is_for_broken_ones(
+    browser: Browser, demo: str
+) -> None:
+    enter(browser, demo, hash='#/promises')
+    browser.wait(READY['promises'])
+    assert browser.text('#promises').startswith(
+        '1 of 3 promises is broken, 1 is kept with little to spare.'
+    )
+    rows = browser.run(
+        'return [...document.querySelectorAll("tbody")].map((one) =>'
+        ' [...one.rows].map((row) => [...row.cells].map((cell) => cell.innerText)))'
+    )
+    assert [row[:5] for row in rows[0]] == [
+        ['whole-numa-node', 'broken', '-1', '4', '3'],
+        ['gpu-lab', 'tight', '9', '458', '467'],
+        ['large-servers', 'kept', '6,007', '5,164', '11,171'],
+    ]
+    assert rows[0][0][5:] == ['244.1 GiB memory, 30 PCPU', '9 days ago by alice']
+    assert browser.run('return document.querySelectorAll("main .alarm, .badge.bad").length') == 2
+    # The newest change that took room of hosts that could serve it, by the name of the provider.
+    assert browser.text('#promise') == 'whole-numa-node: room for 3 of 4, 1 short'
+    assert rows[1][0][1:] == [
+        'nova-compute-az3-numa-014',
+        'inventory changed: memory 256 GiB to 128 GiB',
+        'az3-numa-014-node1',
+    ]
+    assert all('az3-numa' in row[3] for row in rows[1])
+    # Another one is chosen with the keyboard.
+    browser.run('document.querySelectorAll("tbody th a")[1].focus()')
+    browser.press('Enter')
+    wait_for(browser, '#promise', 'gpu-lab: room for 467 of 458, 9 to spare')
+    wait_for(browser, '#takers', 'Recent changes that took room')
+    wait_for(browser, '#none', 'Nothing took room on the hosts that could serve it')
+    assert browser.text('.chosen-row').startswith('gpu-lab')
+    browser.click('thead th:nth-child(1) button')
+    browser.wait('document.querySelector("tbody th").innerText === "gpu-lab"')
+
+
+def test_promises_that_are_not_decided_are_not_called_kept(browser: Browser, demo: str) -> None:
+    open_page(browser, demo, '#/promises')
+    states = r'/"state": "(broken|tight)"/g'
+    undecided = f"""(await answer.text()).replaceAll({states}, '"state": "unknown"')"""
+    change(browser, '/insight/promises', f'answer = new Response({undecided});')
+    give_token(browser)
+    wait_for(browser, '#promises', '1 of 3 promises is kept, 2 are not decided.')
+
+
+def test_a_promise_of_what_does_not_exist_any_more_is_shown_with_the_reason(
+    browser: Browser, tmp_path: pathlib.Path
+) -> None:
+    with ui_services.below_prefix(tmp_path, '/placement') as url:
+        enter(browser, url, hash='#/promises')
+        wait_for(browser, '#promises', 'There are no promises.')
+        sender = HttpSender(url)
+        sender.send('PUT', '/traits/CUSTOM_FOR_A_WHILE')
+        request = 'resources=VCPU:1&required=CUSTOM_FOR_A_WHILE'
+        body = {'request': request, 'count': 1}
+        assert sender.send('PUT', '/insight/promises/any', body).status == 201
+        assert sender.send('DELETE', '/traits/CUSTOM_FOR_A_WHILE').status == 204
+        enter(browser, url, hash='#/promises')
+        wait_for(browser, '#promise', 'any: room for 0 of 1, 1 short')
+        assert browser.text('.refusal') == 'No such trait(s): CUSTOM_FOR_A_WHILE.'
+        assert 'the room on disabled hosts is counted' in browser.text('section .quiet')
+        assert browser.text('tbody').split('\t')[5] == '1 vCPU, CUSTOM_FOR_A_WHILE'
+
+
+def test_servers_of_hosts_that_are_emptied_have_places_or_a_reason(
+    browser: Browser, demo: str
+) -> None:
+    enter(browser, demo, hash='#/what-if?step=drain')
+    wait_for(browser, '#incomplete', 'Choose hosts or a zone.')
+    browser.type('#host', 'az4-cpu-089, nowhere')
+    browser.press('Enter')
+    wait_for(browser, '#status', 'There is no host nowhere.')
+    browser.type('#host', 'az4-cpu-089 az3-numa-088')
+    browser.press('Enter')
+    wait_for(browser, '#drained', '1 of 5 consumers finds no place')
+    assert browser.text('#moves') == '4 moves'
+    rows = browser.text('tbody').splitlines()
+    assert 'az3-numa-088\tnowhere' in rows[0]
+    assert 'PCPU: 60 asked, most free 44 in one tree' in browser.text('.lacks')
+    assert rows[-1].split('\t')[1] == 'az4-cpu-089'
+    browser.run('document.querySelector(".copies").open = true')
+    assert '"providers": [' in browser.text('.copies pre:last-of-type') + browser.text('.copies')
 
 
 def test_a_consumer_whose_age_is_not_known_is_shown(cloud: Browser) -> None:
@@ -840,22 +1127,24 @@ def test_a_consumer_whose_age_is_not_known_is_shown(cloud: Browser) -> None:
 def test_an_answer_has_funnel_nearest_trees_and_capacity(browser: Browser, demo: str) -> None:
     enter(browser, demo)
     show(browser, 'answer')
-    assert browser.text('.verdict-words').startswith('Full at present')
+    assert browser.text('.verdict-words').startswith('Full now')
     # Once the cloud is read, aggregates have names.
     wait_for(browser, '.funnel > ol', 'Aggregate az1')
     # Of the conditions only those are shown that turn somebody away.
     assert browser.text('.funnel > ol').splitlines() == [
-        'Has VCPU', '900 left, 101 lost',
+        'Has vCPU', '900 left, 101 lost',
         'Forbidden trait COMPUTE_STATUS_DISABLED for VCPU, MEMORY_MB',
-        '897 left, 3 lost; 1 fails nothing else',
-        'Aggregate az1', '249 left, 648 lost; 638 fail nothing else',
-        'Room for 16 GiB MEMORY_MB now (most free 0 MiB)',
-        '0 left, 249 lost; 249 fail nothing else',
+        '897 left, 3 lost; 1 lacks only this',
+        'Aggregate az1', '249 left, 648 lost; 638 lack only this',
+        'Room for 16 GiB memory now (most free 0 GiB)',
+        '0 left, 249 lost; 249 lack only this',
     ]  # fmt: skip
-    assert browser.text('.funnel summary') == '7 conditions that turn nobody away'
+    assert browser.text('.funnel summary') == '7 conditions that reject no host'
     browser.click('.funnel summary')
-    assert 'Room for 40 GB DISK_GB when empty\n' in browser.text('.funnel details')
-    assert 'MEMORY_MB: 16 GiB asked, most free 0 MiB, largest' in browser.text('.verdict')
+    assert 'Room for 40 GiB disk when empty' in browser.text('.funnel details')
+    assert browser.text('.verdict p') == (
+        'No tree in aggregate az1 has 16 GiB memory free; the most is 0 GiB (of 249).'
+    )
     # Those that are full come before the one that is disabled.
     assert 'az1-cpu-001' in browser.text('.reports')
     relaxations = browser.text('.relaxations')
@@ -863,6 +1152,92 @@ def test_an_answer_has_funnel_nearest_trees_and_capacity(browser: Browser, demo:
     # The disabled host that would serve it.
     assert re.search(r'\baz1-cpu-\d+\b', relaxations), relaxations
     assert browser.text('.answer .tile strong') == '0'
+    zones = browser.run(
+        'return [...document.querySelectorAll("#capacity ~ * tbody th")]'
+        '.map((one) => one.innerText)'
+    )
+    # In order, those with none too.
+    assert zones == ['az1', 'az2', 'az3', 'az3 / pinned', 'az4', 'az4 / gpu']
+
+
+#: Texts of the service, and how they are shown: amounts have units, and counts have separators.
+READABLE = {
+    '3000 trees would fit with another amount of MEMORY_MB in group 2024: 884736 is the largest'
+    ' now, on 1000 trees.': (
+        '3,000 trees would fit with another amount of MEMORY_MB in group 2024: 864 GiB is the'
+        ' largest now, on 1,000 trees.'
+    ),
+    'the unsuffixed group (VCPU:4,MEMORY_MB:16384): no tree left has 16384 MEMORY_MB free; the'
+    ' most is 1000 (the last 1890 of 2870 trees examined, of 10010; before that: MEMORY_MB:'
+    ' 16384 asked, largest 8192 (too small) 980)': (
+        'the unsuffixed group (4 vCPU, 16 GiB memory): no tree left has 16,384 MiB memory free;'
+        ' the most is 1,000 MiB (the last 1,890 of 2,870 trees examined, of 10,010; before that:'
+        ' memory: 16 GiB asked, largest 8 GiB (too small) 980)'
+    ),
+    'group 20240001: no tree has trait CUSTOM_A (of 1000).': (
+        'group 20240001: no tree has trait CUSTOM_A (of 1,000).'
+    ),
+    'no tree gives 1200 VCPU to one consumer; the most is 64, by max_unit (of 12).': (
+        'no tree gives 1,200 vCPU to one consumer; the most is 64, by max_unit (of 12).'
+    ),
+    'no tree has what all groups ask for: 6000 have what group 1 (VGPU:1) asks for': (
+        'no tree has what all groups ask for: 6,000 have what group 1 (1 vGPU) asks for'
+    ),
+    'Fits 1200 trees of 3000, 2 of them disabled (COMPUTE_STATUS_DISABLED): 20240001, 2025.': (
+        'Fits 1,200 trees of 3,000, 2 of them disabled (COMPUTE_STATUS_DISABLED): 20240001, 2025.'
+    ),
+}
+
+
+#: Amounts that are compared, and how they are shown: in one unit, with enough digits to differ.
+COMPARED = [
+    ('MEMORY_MB', [16_384, 0], ['16 GiB', '0 GiB']),
+    ('MEMORY_MB', [250_000, 253_952], ['244.1 GiB', '248 GiB']),
+    ('MEMORY_MB', [16_384, 16_380], ['16 GiB', '15.996 GiB']),
+    ('DISK_GB', [40, 5_347], ['40 GiB', '5,347 GiB']),
+    ('DISK_GB', [967_168, 4_500_000], ['944.5 TiB', '4,394.5 TiB']),
+    ('MEMORY_MB', [1, 253_952], ['0 GiB', '248 GiB']),
+    ('MEMORY_MB', [0, 0], ['0 MiB', '0 MiB']),
+    ('VCPU', [1_000, 12], ['1,000', '12']),
+]
+
+
+def test_amounts_that_are_compared_have_one_unit(browser: Browser, demo: str) -> None:
+    browser.open(f'{demo}/ui/')
+    script = 'return (await import("./words.js")).inOneUnit(...arguments)'
+    found = [(name, values, browser.run(script, name, values)) for name, values, _ in COMPARED]
+    assert found == COMPARED
+
+
+def test_texts_of_the_service_are_readable_and_names_stay(browser: Browser, demo: str) -> None:
+    browser.open(f'{demo}/ui/')
+    script = 'return (await import("./words.js")).readable(arguments[0])'
+    assert {text: browser.run(script, text) for text in READABLE} == READABLE
+
+
+def test_a_verdict_has_names_with_points_and_of_digits_as_they_are(
+    browser: Browser, demo: str
+) -> None:
+    names = ('20240001', 'Rack 7. Upper 1000')
+    large, disabled = {'VCPU': 1_000_000}, ('COMPUTE_STATUS_DISABLED',)
+    build(demo, *(Provider(name, large, disabled) for name in names))
+    try:
+        enter(browser, demo, hash='#/why?resources=VCPU:500000')
+        wait_for(browser, '.verdict-words', 'Fits')
+        assert browser.text('.verdict p') == (
+            '2 of them are disabled: 20240001, Rack 7. Upper 1000'
+        )
+    finally:
+        delete(demo, *names)
+
+
+def test_disabled_hosts_are_no_room(browser: Browser, demo: str) -> None:
+    query = f'resources=VCPU:4,MEMORY_MB:16384&member_of={uuid_of("az1")}'
+    enter(browser, demo, hash=f'#/why?{query}')
+    browser.wait(READY['answer'])
+    assert browser.text('.verdict-words').startswith('Fits only on disabled hosts')
+    assert browser.text('.answer .tile strong') == '0'
+    assert 'Enabled hosts only' in browser.text('section[aria-labelledby=capacity]')
 
 
 def test_a_relaxation_is_one_click_away(browser: Browser, demo: str) -> None:
@@ -875,15 +1250,15 @@ def test_a_relaxation_is_one_click_away(browser: Browser, demo: str) -> None:
     links = [[words, link] for words, link in links if '/why?' in link]
     (trait,) = [link for words, link in links if 'forbidden trait' in words]
     (wider,) = [link for words, link in links if 'without aggregate' in words]
-    (smaller,) = [link for words, link in links if 'MEMORY_MB' in words]
+    (smaller,) = [link for words, link in links if 'memory' in words]
     assert 'COMPUTE_STATUS_DISABLED' not in trait
     assert 'member_of' not in wider
     assert 'MEMORY_MB' not in smaller
     browser.run('document.querySelector(`.relaxations a[href="${arguments[0]}"]`).click()', wider)
-    browser.wait('document.querySelector(".verdict-words")?.textContent.startsWith("It fits")')
+    browser.wait('document.querySelector(".verdict-words")?.textContent.startsWith("Fits")')
     browser.run('location.hash = "#/why?resources=VCPU:400"')
     browser.wait(
-        'document.querySelector(".relaxations")?.innerText === "900 trees with less VCPU;'
+        'document.querySelector(".relaxations")?.innerText === "900 trees with less vCPU;'
         ' 112 at most, on 3 112 on 3 44 on 460 4 on 900"'
     )
     browser.click('.relaxations a:nth-of-type(2)')
@@ -892,15 +1267,15 @@ def test_a_relaxation_is_one_click_away(browser: Browser, demo: str) -> None:
     query = f'{group.format(1)}{group.format(2)}group_policy=isolate'
     browser.run('location.hash = arguments[0]', f'#/why?{query}')
     browser.wait('document.querySelectorAll(".funnel").length === 3')
-    assert 'for MEMORY_MB in group 2 and asking for PCPU in g' in browser.text('.relaxations')
+    assert 'for memory in group 2 and asking for PCPU in g' in browser.text('.relaxations')
     # Amounts that are compared are exact.
-    assert 'Room for 250,000 MiB MEMORY_MB now (most free 248 GiB)' in browser.text('.funnels')
+    assert 'Room for 244.1 GiB memory now (most free 248 GiB)' in browser.text('.funnels')
 
 
 #: What the service answers, and what the page says then.
 FAILURES = {
     'Response.json({errors: [{detail: "Off."}]}, {status: 404})': 'Off.',
-    'new Response("{\\"now\\": ")': 'The answer of the service is cut off',
+    'new Response("{\\"now\\": ")': 'The response is truncated',
     'await Promise.reject(new TypeError())': 'The service does not answer',
 }
 
@@ -911,7 +1286,7 @@ def test_a_failure_is_told_where_the_answer_would_be(cloud: Browser, answer: str
     cloud.run('location.hash = arguments[0]', VIEWS['answer'])
     cloud.wait('document.querySelector("#capacity ~ * .refusal")')
     assert FAILURES[answer] in cloud.text('#capacity ~ *')
-    assert cloud.text('.verdict-words').startswith('Full at present')
+    assert cloud.text('.verdict-words').startswith('Full now')
     change(cloud, '/insight/allocation_candidates', f'answer = {answer};')
     cloud.click('.question .main-button')
     cloud.wait('document.querySelector(".answer > .refusal")')
@@ -935,6 +1310,13 @@ RELAXATIONS: list[tuple[str, str, str, str | None, dict[str, Any]]] = [
     ('resources1=X:1&group_policy=isolate', 'isolate', '', 'resources1=X:1&group_policy=none', {}),
     ('resources=Y:1&resources1=X:1&required1=A', 'class missing', 'X', 'resources=Y:1',
      {'suffix': '1'}),
+    # A group that asks for nothing any more goes, also from the subtrees.
+    ('resources1=X:1&resources2=Y:1&required3=A&same_subtree=1,3&same_subtree=2,1', 'subtree',
+     '1,2', 'resources1=X:1&resources2=Y:1&required3=A&same_subtree=1,3', {'suffix': None}),
+    ('resources1=X:1&resources2=Y:1&required3=A&same_subtree=3,1&same_subtree=2,1', 'subtree',
+     '1,3', 'resources1=X:1&resources2=Y:1&same_subtree=2,1', {'suffix': None}),
+    ('resources1=X:1&required3=A&same_subtree=3,1', 'required trait', 'A',
+     'resources1=X:1&same_subtree=1', {'suffix': '3'}),
     ('resources=X:1', 'all groups from one tree', '', None, {}),
     ('resources=X:1', 'used', 'X', None, {'asked': 1}),
 ]  # fmt: skip
@@ -957,8 +1339,20 @@ PASTED = {
     ' --group 1 --resource Y=2 --member-of a,b': (
         'resources=VCPU:4,X:1&required=!T&resources1=Y:2&member_of1=in:a,b'
     ),
+    # As that command joins them: one of several aggregates, or traits.
+    'openstack allocation candidate list --resource X=1 --required A --required B,C --required D'
+    ' --aggregate-uuid a --aggregate-uuid b': (
+        'resources=X:1&required=A,D&member_of=in:a,b&required=in:B,C'
+    ),
     '': None,
 }
+
+
+#: A flavor whose groups require the trait of nova's providers once all hosts have it.
+OWNED = (
+    '{"vcpus": 4, "ram": 8, "disk": 0,'
+    ' "extra_specs": {"resources1:V": "1", "trait:T": "required"}}'
+)
 
 
 def test_queries_are_read_and_changed(browser: Browser, demo: str) -> None:
@@ -973,7 +1367,24 @@ def test_queries_are_read_and_changed(browser: Browser, demo: str) -> None:
         condition = {'reason': reason, 'names': [name], 'suffix': '', 'asked': None, **others}
         found = call('relaxed', query, [condition], others.get('largest'))
         assert found == left, (query, reason)
+    amount = {'reason': 'used', 'names': ['X'], 'suffix': '', 'asked': 4}
+    missing = {'reason': 'class missing', 'names': ['Z'], 'suffix': '', 'asked': None}
+    # A pair has the amount that fits without the class.
+    assert call('relaxed', 'resources=X:4,Z:1', [amount, missing], 3) == 'resources=X:3'
     assert {text: call('pasted', text) for text in PASTED} == PASTED
+    assert call('pasted', OWNED, True) == (
+        'resources=VCPU:4,MEMORY_MB:8&resources1=V:1&required=OWNER_NOVA,T&required1=OWNER_NOVA'
+        '&root_required=!COMPUTE_STATUS_DISABLED'
+    )
+    are_owned = (
+        'const {Cloud} = await import("./cloud.js"); const cloud = new Cloud();'
+        'cloud.roots = arguments[0].map((traits) => ({traits: new Set(traits)}));'
+        'return cloud.areOwned'
+    )
+    host, storage = ['COMPUTE_NODE'], ['MISC_SHARES_VIA_AGGREGATE']
+    upgraded = [*host, 'OWNER_NOVA']
+    clouds: tuple[list[list[str]], ...] = [], [storage], [upgraded, host], [upgraded, storage]
+    assert [browser.run(are_owned, cloud) for cloud in clouds] == [False, False, False, True]
 
 
 def test_a_query_is_pasted_or_written_with_a_form(browser: Browser, demo: str) -> None:
@@ -999,7 +1410,7 @@ def test_no_query_is_told_and_a_refusal_says_why(browser: Browser, demo: str) ->
     show(browser, 'why')
     browser.type('#query', 'm1.large')
     browser.click('.question .main-button')
-    wait_for(browser, '.question .refusal', 'no query in this')
+    wait_for(browser, '.question .refusal', 'No query was found')
     assert browser.run('return document.querySelector("#query").value') == 'm1.large'
 
     # The request by which nova asked leads to what it asked for.
@@ -1076,6 +1487,125 @@ def test_the_whole_map_is_printed(cloud: Browser) -> None:
     cloud.run('window.dispatchEvent(new Event("afterprint"))')
     cloud.wait(as_tall_as_seen)
     assert len(cloud.command('Page.printToPDF', printBackground=True)['data']) > 10_000
+
+
+#: The command below each view, by the name of the view.
+COMMAND_OF = {
+    'overview': 'openstack placement unmet demand list',
+    'map': 'openstack resource provider list',
+    'fit': 'openstack placement capacity list --query',
+    'host': 'openstack placement tree show az3-numa-022',
+    'answer': f"openstack allocation candidate explain --query '{FULL}'",
+    'holders': 'openstack placement usage list --by project',
+    'held': 'openstack placement consumer list --project project-deleted-in-march',
+    'changes': 'openstack placement history list --since 1h',
+    'what if': 'openstack placement survival show --failing',
+    'drained': 'openstack placement drain plan az4-cpu-089 az3-numa-088',
+    'promises': 'openstack placement promise show whole-numa-node',
+}
+
+
+def test_each_view_has_its_command_and_ids_are_copied(browser: Browser, demo: str) -> None:
+    enter(browser, demo)
+    browser.command(
+        'Browser.grantPermissions', permissions=['clipboardReadWrite', 'clipboardSanitizedWrite']
+    )
+    for name, command in COMMAND_OF.items():
+        show(browser, name)
+        shown = browser.wait('document.querySelector(".copies pre")?.textContent')
+        assert command in shown, name
+    browser.run(
+        'location.hash = arguments[0]',
+        f'#/host/az3-numa-022?consumer={_server_of(browser, "az3-numa-022-node1")}',
+    )
+    browser.wait('document.querySelector(".chosen-holder .id button")')
+    ids = browser.run('return [...document.querySelectorAll(".id")].map((one) => one.innerText)')
+    assert ids[0].split() == [uuid_of('az3-numa-022'), 'Copy']
+    browser.click('.id button')
+    browser.wait('document.querySelector("#status").textContent.endsWith("d.")')
+    copied = browser.run('return navigator.clipboard.readText()')
+    assert copied == uuid_of('az3-numa-022')
+    # In the colour of its pieces.
+    colour = 'getComputedStyle(document.querySelector(arguments[0])).backgroundColor'
+    lit = browser.run(f'return {colour}', '.piece.lit')
+    assert lit == browser.run(f'return {colour}', '[aria-pressed=true] .swatch')
+    assert browser.run('return document.title') == 'az3-numa-022 · 127.0.0.1 · Placement'
+    assert browser.text('#cloud') == '127.0.0.1'
+
+
+def test_paper_says_which_cloud_it_is_and_when(cloud: Browser) -> None:
+    cloud.run('window.dispatchEvent(new Event("beforeprint"))')
+    printed = cloud.run('return document.querySelector("#printed").textContent')
+    assert re.match(
+        r'Map · 127.0.0.1 · Placement · as of \d{4}-\d\d-\d\d \d\d:\d\d UTC · http://', printed
+    )
+    cloud.command('Emulation.setEmulatedMedia', media='print')
+    assert cloud.run('return document.querySelector("#printed").checkVisibility()')
+    cloud.command('Emulation.setEmulatedMedia', media='')
+    assert not cloud.run('return document.querySelector("#printed").checkVisibility()')
+
+
+def test_on_a_phone_the_header_is_low_and_names_stay_in_view(cloud: Browser) -> None:
+    cloud.look(*NARROW)
+    show(cloud, 'overview')
+    height = cloud.run('return document.querySelector("header").offsetHeight')
+    assert height <= 120, height
+    # What fits comes before the bars, and the name of the zone stays when the table is moved.
+    cells = cloud.run(
+        'return [...document.querySelectorAll(".zones thead th")].map((one) => one.innerText)'
+    )
+    assert cells.index('m1.small fit') < cells.index('vCPU')
+    left = (
+        'const table = document.querySelector(".zones"); table.scrollLeft = arguments[0];'
+        ' return table.querySelector("tbody th a").getBoundingClientRect().left'
+    )
+    assert cloud.run(left, 0) == cloud.run(left, 300)
+
+
+def test_forced_colours_leave_borders_on_bars_and_the_current_view(cloud: Browser) -> None:
+    cloud.command(
+        'Emulation.setEmulatedMedia', features=[{'name': 'forced-colors', 'value': 'active'}]
+    )
+    border = (
+        'return [...arguments].map((one) =>'
+        ' getComputedStyle(document.querySelector(one)).borderLeftStyle)'
+    )
+    assert cloud.run(border, 'nav a[aria-current]', '.tile .track') == ['solid', 'solid']
+
+
+def test_a_name_that_turns_the_order_of_letters_round_is_shown_as_such(
+    browser: Browser, demo: str
+) -> None:
+    name = 'host-\u202etxt.exe'
+    build(demo, Provider(name))
+    try:
+        enter(browser, demo, hash='#/map?q=txt.exe')
+        wait_for(browser, 'tbody', 'host-[U+202E]txt.exe')
+        browser.click('tbody a')
+        wait_for(browser, 'h1', 'host-[U+202E]txt.exe')
+        browser.wait('document.title.includes("[U+202E]")')
+        assert browser.run('return document.documentElement.outerHTML.includes("\u202e")') is False
+    finally:
+        delete(demo, name)
+
+
+def test_dark_paper_has_no_colour_that_glares(cloud: Browser) -> None:
+    ramps = cloud.run(
+        'const {steps} = await import("./colours.js"); return [steps(false), steps(true)]'
+    )
+    for colours in ramps:
+        lights = [_luminance(colour) for colour in colours]
+        assert lights == sorted(lights, reverse=True)
+    assert max(map(_luminance, ramps[1])) < 0.45
+
+
+def _luminance(colour: str) -> float:
+    """The relative luminance of WCAG 2, from 0 to 1."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 NAMES = (
@@ -1165,3 +1695,26 @@ def _answered_pages(browser: Browser) -> list[str]:
         '.map((one) => one.name)'
     )
     return addresses
+
+
+def test_page_beside_another_service_says_how_old_it_is_and_what_is_off(browser: Browser) -> None:
+    service = applications.Service()
+    client = Client(service.application)
+    clouds.build((Provider('one', {'VCPU': 8}),), client)
+    try:
+        with ui_services.beside(service.database, max_age=1) as url:
+            enter(browser, url, hash='#/overview')
+            wait_for(browser, '#activity', 'UTC, ')
+            assert re.fullmatch(
+                r'as of \d\d:\d\d:\d\d UTC, \d+ s ago · 1 host', browser.text('#activity')
+            )
+            wait_for(browser, 'main', 'another service answers the searches')
+            command = browser.run('return document.querySelector(".copies pre").textContent')
+            assert f'export OS_AUTH_TYPE=admin_token OS_ENDPOINT={url}\n' in command
+            clouds.build((Provider('other', {'VCPU': 8}),), client)
+            wait_for(browser, '#activity', '2 hosts')
+            browser.run('location.hash = "#/changes"')
+            wait_for(browser, '.refusal', 'keeps no feed of changes')
+            assert browser.log() == []
+    finally:
+        service.stop()

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The service under Apache with mod_wsgi, uWSGI and gunicorn, in processes and threads."""
 
+import os
 import pathlib
 import shutil
+from collections.abc import Mapping
 
+import pymysql
 import pytest
+import requests
 
+from placement.tests.functional.fixtures import databases
 from placement.tests.servers import gabbi_runner, servers
 
 FILES = gabbi_runner.files_using('Placement', 'PlacementUnderPrefix')
@@ -82,3 +87,55 @@ time.sleep(600)
 def test_uwsgi_ends_when_it_is_stopped_while_it_loads_the_service(directory: pathlib.Path) -> None:
     with Loading(directory, servers.wsgi_environment(), ''):
         pass
+
+
+class UwsgiBeside(servers.Server):
+    """uWSGI with insight beside another service, from the sample of its configuration."""
+
+    def __init__(self, directory: pathlib.Path, url: str) -> None:
+        super().__init__(directory, servers.wsgi_environment(), '')
+        self._database_url = url
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The environment with the options, among them the driver that is installed here."""
+        return {
+            **super().environ,
+            'PYTHONPATH': str(pathlib.Path(pymysql.__file__).parents[1]),
+            'OS_PLACEMENT_DATABASE__CONNECTION': self._database_url,
+            'OS_API__AUTH_STRATEGY': 'noauth2',
+            'OS_DEFAULT__USE_STDERR': 'true',
+        }
+
+    def configure(self) -> None:
+        """Write the configuration of uWSGI, and an empty one of insight."""
+        replacements = {
+            '127.0.0.1:8780': f'127.0.0.1:{self.port}',
+            '= /opt/placement-insight\n': f'= {self.environment}\n',
+        }
+        sample = servers.SAMPLES / 'placement-insight-uwsgi.ini'
+        self.directory.joinpath('uwsgi.ini').write_text(servers.replaced(sample, replacements))
+        self.directory.joinpath('placement.conf').touch()
+
+    def command(self) -> list[str]:
+        """uWSGI on a loopback port."""
+        uwsgi = self.environment / 'bin' / 'uwsgi'
+        return [str(uwsgi), '--ini', str(self.directory / 'uwsgi.ini')]
+
+
+def test_uwsgi_serves_insight_beside_another_service(directory: pathlib.Path) -> None:
+    url = os.environ.get('PLACEMENT_TEST_MARIADB_URL')
+    assert url is not None, 'no URL of a MariaDB server: the Makefile has one'
+    database = databases.create_empty(url)
+    try:
+        databases.migrate(database.url)
+        with UwsgiBeside(directory, database.url) as server:
+            answer = requests.get(
+                f'{server.url}/insight/providers', headers={'X-Auth-Token': 'admin'}, timeout=60
+            )
+            assert answer.json()['providers'] == []
+            assert answer.headers['openstack-placement-age'] == '0'
+            assert requests.get(f'{server.url}/ui/', timeout=60).ok
+            assert requests.get(f'{server.url}/healthcheck', timeout=60).ok
+    finally:
+        database.drop()

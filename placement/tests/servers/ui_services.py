@@ -12,14 +12,17 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from wsgiref import simple_server
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from benchmarks import clouds, loading
 from placement import deploy
+from placement.db.engine.database import Database
+from placement.tests import large_clouds
 from placement.tests.functional.fixtures import applications, databases
 from placement.tests.waiting import wait_until
+from placement_insight.beside.application import application_on
+from placement_insight.beside.copies import refuse_writes
 
 #: How long a service may take until it answers: it makes a large cloud first.
 START_SECONDS = 600
@@ -94,7 +97,7 @@ def _not_ignoring_interruptions() -> Iterator[None]:
 @contextlib.contextmanager
 def demonstration(directory: pathlib.Path) -> Iterator[str]:
     """The address of `placement-demo`."""
-    with process(['placement.cmd.demo', '--state-dir', str(directory / 'state')]) as url:
+    with process(['placement_insight.demo', '--state-dir', str(directory / 'state')]) as url:
         yield url
 
 
@@ -105,14 +108,15 @@ def cloud_of_hosts(directory: pathlib.Path, count: int) -> Iterator[str]:
     state.mkdir(mode=0o700)
     database = f'sqlite:///{state}/placement.sqlite'
     databases.migrate(database)
-    loading.load_as_rows(database, clouds.trees(count))
+    large_clouds.load_as_rows(database, large_clouds.trees(count))
     with process(['placement.cmd.serve', '--state-dir', str(state)]) as url:
         yield url
 
 
-OPTIONS = {
+OPTIONS: dict[tuple[str, str], bool | str] = {
     ('placement_database', 'sync_on_startup'): True,
     ('ui', 'enabled'): True,
+    ('ui', 'cloud_name'): 'East',
     ('history', 'enabled'): True,
 }
 
@@ -123,11 +127,31 @@ class _Quiet(simple_server.WSGIRequestHandler):
 
 
 @contextlib.contextmanager
-def below_prefix(directory: pathlib.Path, prefix: str) -> Iterator[str]:
-    """The address, prefix included, of an empty service that a web server has mounted there."""
-    configuration = applications.configured(f'sqlite:///{directory}/placement.sqlite', OPTIONS)
+def below_prefix(
+    directory: pathlib.Path, prefix: str, options: Mapping[tuple[str, str], bool] | None = None
+) -> Iterator[str]:
+    """The address, prefix included, of an empty service that a web server has mounted there.
+
+    `options` differ from `OPTIONS`, or are set in addition to them.
+    """
+    configuration = applications.configured(
+        f'sqlite:///{directory}/placement.sqlite', OPTIONS | dict(options or {})
+    )
     with _served(applications.mounted(deploy.loadapp(configuration), prefix)) as url:
         yield url + prefix
+
+
+@contextlib.contextmanager
+def beside(database: databases.Database, max_age: int) -> Iterator[str]:
+    """The address of insight beside another service, whose database it only reads."""
+    options = {('ui', 'enabled'): True, ('insight', 'snapshot_max_age'): max_age}
+    configuration = applications.configured(database.url, options)
+    source = Database.from_conf(configuration, refuse_writes)
+    try:
+        with _served(application_on(source, configuration)) as url:
+            yield url
+    finally:
+        source.dispose()
 
 
 @contextlib.contextmanager

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State that every unit test leaves as it found it, and what several folders of tests use."""
+"""Fixtures that restore process state after each unit test, and fixtures of several folders."""
 
 import logging
 import pathlib
@@ -13,12 +13,13 @@ from oslo_config import cfg
 from placement.db.engine.database import Database
 from placement.db.schema import migration
 from placement.metrics.recorder import Recorder
+from placement.tests.opened import database_on
 from placement.tests.unit.middleware.samples import configuration
 
 
 @pytest.fixture(autouse=True)
 def logging_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """To start logging changes the whole process: undo what a test has done of it."""
+    """Restore the logging of the process after a test."""
     monkeypatch.setattr(sys, 'excepthook', sys.excepthook)
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
@@ -37,7 +38,7 @@ def conf() -> cfg.ConfigOpts:
 def database(engine: sa.Engine) -> Database:
     """A database that has the newest schema and no rows; each folder has its own engine."""
     migration.sync(engine)
-    return Database(engine)
+    return database_on(engine)
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import docutils.core
-import yaml
 from docutils import nodes
 from docutils.parsers import rst
 
@@ -59,15 +58,15 @@ class RestMethod(rst.Directive):
         return [paragraph]
 
 
-class RestParameters(rst.Directive):
-    """As os-api-ref has it: the names of parameters, each with where it is described."""
+class RequestParameters(rst.Directive):
+    """The place of the table that Sphinx makes of the parameters of a request."""
 
-    has_content = True
     required_arguments = 1
+    final_argument_whitespace = True
+    option_spec = {'since': rst.directives.unchanged, 'until': rst.directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
-        text = '\n'.join(self.content)
-        return [Parameters(text, names=[tuple(*one.items()) for one in yaml.safe_load(text)])]
+        return [Parameters('', request=self.arguments[0], versions=self.options)]
 
 
 class Parameters(nodes.General, nodes.Element):
@@ -75,7 +74,7 @@ class Parameters(nodes.General, nodes.Element):
 
 
 class Elsewhere(rst.Directive):
-    """Directive that only Sphinx shows."""
+    """Ignores a directive that only Sphinx shows."""
 
     has_content = True
     optional_arguments = 1
@@ -106,12 +105,12 @@ class Glossary(rst.Directive):
 
 for name, directive in {
     'rest_method': RestMethod,
-    'rest_parameters': RestParameters,
+    'request-parameters': RequestParameters,
     'glossary': Glossary,
     **dict.fromkeys(
         (
             'toctree', 'include', 'openapi-documents', 'openapi-operations', 'release-notes',
-            'microversion-history',
+            'microversion-history', 'schema-generations',
         ),
         Elsewhere,
     ),
@@ -223,11 +222,11 @@ def candidates_differ(lines: tuple[str, ...], answer: Any, names: Mapping[str, s
     if not any(serves for _gives, serves in documented):
         answered = collections.Counter((gives, frozenset()) for gives, _ in answered.elements())
     missing, unexpected = documented - answered, answered - documented
-    return f'not answered: {missing}, not told: {unexpected}' if missing or unexpected else ''
+    return f'not answered: {missing}, undocumented: {unexpected}' if missing or unexpected else ''
 
 
 def differences(expected: object, actual: object, where: str = 'body') -> list[str]:
-    """Where an answer differs from the documented one.
+    """The differences of an answer from the documented one.
 
     The order of lists, request ids and dates do not matter. '...' stands for any text, and as the
     name of a member for all members that are not shown.
@@ -266,7 +265,7 @@ def _differences_of_lists(expected: list[object], actual: list[object], where: s
 
 
 def _is_variable(value: object) -> bool:
-    """Return whether a value differs each time: a request id, an HTTP date, a time."""
+    """True if a value differs each time: a request id, an HTTP date, a time."""
     if not isinstance(value, str):
         return False
     is_date = value.endswith(' GMT') and email.utils.parsedate(value) is not None

@@ -18,7 +18,8 @@ from placement.tests.unit.specification import PAGES, REPOSITORY
 
 # Where there are texts of the project, and what they end with.
 PLACES = (
-    '.ci', 'api-ref', 'benchmarks', 'bin', 'doc', 'etc', 'gabbits', 'placement', 'releasenotes',
+    '.ci', 'api-ref', 'benchmarks', 'bin', 'doc', 'etc', 'gabbits', 'placement',
+    'placement_insight', 'releasenotes',
 )  # fmt: skip
 SUFFIXES = {'', '.cfg', '.conf', '.css', '.ini', '.mako', '.py', '.rst', '.toml', '.txt', '.yaml'}
 LEFT_OUT = {'__pycache__', 'build', 'dist', 'LICENSE'}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the parts are joined.
+"""The assembly of the service from its parts.
 
 Specification: http, "Layers"; data_model, "Synchronisation at start-up".
 """
@@ -18,9 +18,11 @@ import sqlalchemy as sa
 import webob
 from oslo_db import exception as db_errors
 
-from placement import deploy
+from placement import deploy, extension
 from placement.conf import ConfigOpts
 from placement.db.schema import revisions
+from placement.feed.sink import open_database
+from placement.metrics.recorder import Recorder
 from placement.microversions import NEWEST
 from placement.tests.unit.middleware.samples import ask, configuration, error_of
 
@@ -43,6 +45,42 @@ def load(path: pathlib.Path, **options: object) -> WSGIApplication:
     return deploy.loadapp(configured(path, placement_database__sync_on_startup=True, **options))
 
 
+def layers(path: pathlib.Path, **options: object) -> list[str]:
+    """The names of the classes that `deploy` wraps an application in, outermost first."""
+    load(path)
+    conf = configured(path, **options)
+    extensions = extension.list_enabled(conf)
+    with open_database(conf) as database:
+        if conf.metrics.enabled:
+            database.count_with(Recorder(conf.metrics.directory))
+        service = deploy.service_on(database, conf, extensions)
+        rows = deploy.middleware(service, extensions, lambda: None)
+        return [row.cls.__name__ for row in rows if row is not None]
+
+
+def test_request_passes_the_layers_of_the_specification_in_their_order(path: pathlib.Path) -> None:
+    assert layers(path) == [
+        'AfterAnswer', 'RequestMethod', 'RequestLog', 'BodyLimit', 'Healthcheck', 'NoAuth',
+        'ContextBuilder', 'FaultBarrier',
+    ]  # fmt: skip
+
+
+def test_options_add_layers_at_their_places(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    options = {
+        'metrics__enabled': True,
+        'metrics__directory': str(tmp_path),
+        'oslo_middleware__enable_proxy_headers_parsing': True,
+        'ui__enabled': True,
+        'cors__allowed_origin': ['https://example.org'],
+        'api__auth_strategy': 'keystone',
+    }
+    assert layers(path, **options) == [
+        'AfterAnswer', 'RequestMethod', 'HTTPMetrics', 'HTTPProxyToWSGI', 'RequestLog',
+        'BodyLimit', 'Healthcheck', 'AtPath', 'Page', 'CORS', 'Keystone', 'ContextBuilder',
+        'FaultBarrier',
+    ]  # fmt: skip
+
+
 def test_service_without_tables_names_the_command_and_does_not_start(path: pathlib.Path) -> None:
     with pytest.raises(revisions.MissingSchemaError, match='placement-manage db sync'):
         deploy.loadapp(configured(path))
@@ -51,7 +89,7 @@ def test_service_without_tables_names_the_command_and_does_not_start(path: pathl
 def test_service_on_an_older_schema_names_the_command_and_works_after_it(
     path: pathlib.Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """An upstream database before `db sync`: it has no table of this service."""
+    """Drop the tables of this service, which an upstream database lacks before `db sync`."""
     load(path)
     with contextlib.closing(sqlite3.connect(path)) as connection:
         for table in ('placement_alembic_version', 'placement_provider_changes'):
@@ -138,7 +176,7 @@ def test_request_without_a_method_is_not_allowed(path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize('odd', ['//', '\n', '/traits/\xff', '/traits/a\0b'])
 def test_path_that_no_route_has_is_not_found(path: pathlib.Path, odd: str) -> None:
-    """Those that clients of gabbi cannot send, and one that Apache refuses."""
+    """Send paths that gabbi cannot send, and one that Apache refuses."""
     assert ask(load(path), odd, X_Auth_Token='admin').status_int == 404
 
 

@@ -4,9 +4,12 @@
 import pathlib
 
 import pytest
+import sqlalchemy as sa
 from oslo_config import cfg
 
-from placement import direct
+from placement import deploy, direct
+from placement.db.engine.database import Database
+from placement.db.mode import Mode
 from placement.microversions import NEWEST
 from placement.tests.unit.test_deploy import configured
 
@@ -50,3 +53,20 @@ def test_paths_and_queries_reach_the_service_and_an_error_is_an_answer(
 
     assert (answer.status_code, answer.reason) == (404, 'Not Found')
     assert 'café' in answer.json()['errors'][0]['detail']
+
+
+def test_a_start_that_fails_leaves_no_connection_open(
+    conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connections: list[sa.Engine] = []
+
+    def fail(database: Database, _conf: cfg.ConfigOpts) -> None:
+        with database.begin(Mode.READ):
+            connections.append(database.engine)
+        raise RuntimeError('no')
+
+    monkeypatch.setattr(deploy, 'application_on', fail)
+    with pytest.raises(RuntimeError, match='no'), direct.PlacementDirect(conf):
+        pass
+    (engine,) = connections
+    assert 'Connections in pool: 0' in engine.pool.status()

@@ -14,17 +14,51 @@ from placement import conf
 from placement.tests.functional.fixtures import applications
 
 REPOSITORY = applications.repository_path('.').resolve()
+PAGES = REPOSITORY / 'doc' / 'source'
+
+#: Pages that have the number of the release, and no other.
+NUMBERED = ('client', 'command-line', 'install', 'upgrade')
+
+#: A release by its date, such as 2026.12.0.
+RELEASE = r'\b20\d\d\.\d{1,2}\.\d+\b'
+
+
+def setup() -> configparser.ConfigParser:
+    """The contents of setup.cfg."""
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(REPOSITORY / 'setup.cfg')
+    return parser
 
 
 def test_the_distribution_replaces_upstream() -> None:
-    """It has upstream's name and a newer version than the one that the tests upgrade from."""
-    setup = configparser.ConfigParser(interpolation=None)
-    setup.read(REPOSITORY / 'setup.cfg')
-    makefile = (REPOSITORY / 'Makefile').read_text()
-    (upstream,) = re.findall(r'openstack-placement==([\d.]+)', makefile)
+    """Check the name, which is upstream's, and the version, a date above any of upstream."""
+    metadata = setup()['metadata']
+    year, month, _ = Version(metadata['version']).release
 
-    assert setup['metadata']['name'] == conf.DISTRIBUTION == 'openstack-placement'
-    assert Version(setup['metadata']['version']) > Version(upstream)
+    assert metadata['name'] == conf.DISTRIBUTION == 'openstack-placement'
+    assert year >= 2026
+    assert 1 <= month <= 12
+
+
+def test_pages_and_samples_have_the_number_of_the_release() -> None:
+    paths = [
+        path
+        for path in (REPOSITORY / 'etc').rglob('*')
+        # Python compiles the samples that other tests run.
+        if path.is_file() and path.suffix != '.pyc' and not path.name.startswith('requirements')
+    ]
+    paths += [
+        REPOSITORY / 'README.rst',
+        *(PAGES / f'{name}.rst' for name in NUMBERED),
+    ]
+    numbers = {
+        path: found for path in paths if (found := {*re.findall(RELEASE, path.read_text())})
+    }
+
+    assert len(numbers) >= 10
+    assert {number for found in numbers.values() for number in found} == {
+        setup()['metadata']['version']
+    }
 
 
 #: The service, and two web servers.
@@ -51,11 +85,9 @@ def test_requirements_with_hashes_are_the_pins_of_the_tests() -> None:
         assert pins(path, PINNED).items() <= tested.items()
     hashed = pins(HASHED[0], PINNED)
 
-    setup = configparser.ConfigParser(interpolation=None)
-    setup.read(REPOSITORY / 'setup.cfg')
-    extras = setup['options.extras_require']
+    extras = setup()['options.extras_require']
     optional = [extras[name] for name in ('mysql', 'postgresql', 'memcached')]
-    wanted = '\n'.join([setup['options']['install_requires'], *optional])
+    wanted = '\n'.join([setup()['options']['install_requires'], *optional])
     names = {*re.findall(r'^([\w.-]+)', wanted, re.MULTILINE), *OF_EXTRAS_OF_LIBRARIES}
     assert {re.sub(r'[-_.]+', '-', name).lower() for name in names} <= hashed.keys()
 

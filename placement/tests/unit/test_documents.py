@@ -3,31 +3,31 @@
 
 import dataclasses
 import functools
+import importlib.util
 import json
 import pathlib
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import pytest
-import yaml
 from docutils import nodes
 
-from placement import microversions, routes
-from placement.cmd.openapi import document
+from placement.routes import installed_surface
 from placement.tests.functional.conformance import conforming
 from placement.tests.functional.fixtures import applications, client
 from placement.tests.unit import samples, test_layers
 
 REPOSITORY = applications.repository_path('.').resolve()
-PARAMETERS = REPOSITORY / 'api-ref' / 'source' / 'parameters.yaml'
-GROUPS = 'resources{S}, required{S}, member_of{S}, in_tree{S}'
+# The request whose meaning is another one since a version.
+CHANGED = 'PUT /resource_classes/{name}'
 REFERENCE = sorted((REPOSITORY / 'api-ref' / 'source').glob('*.rst'))
 # Pages that show how to go about something, by examples that are run.
 GUIDES = [
     REPOSITORY / 'doc' / 'source' / f'{name}.rst'
     for name in (
         'how-to-model', 'how-to-ask', 'what-conflicts-mean', 'no-valid-host', 'who-took-it',
-        'what-if', 'survival', 'drains',
+        'what-if', 'maintenance',
     )
 ]  # fmt: skip
 # The reshaper is for services, everything else for administrators as well.
@@ -80,62 +80,56 @@ def described_requests() -> Iterator[tuple[str, dict[str, str], nodes.section]]:
 def test_every_request_of_the_routes_is_described() -> None:
     described = {request for request, _versions, _section in described_requests()}
     # The empty path is the root document of a service that is mounted below a prefix.
-    served = {f'{route.method} {route.path}' for route in routes.ROUTES if route.path}
+    served = {f'{route.method} {route.path}' for route in installed_surface().routes if route.path}
     assert served - described == set()
 
 
-def test_the_reference_has_the_parameters_of_the_openapi_documents() -> None:
-    descriptions = yaml.load(PARAMETERS.read_text(), Loader=yaml.BaseLoader)
+def test_the_reference_has_the_parameters_of_each_request_that_takes_some() -> None:
     for request, versions, section in described_requests():
         if request == 'GET /healthcheck':
             continue
-        told = {
-            name: (text['in'], text['required'] == 'true', text.get('min_version'))
-            for node in section.findall(samples.Parameters)
-            for name, text in ((name, descriptions[key]) for name, key in node['names'])
-        }
-        since = versions.get('min_version', '1.0')
-        assert told == parameters_of(request, since, versions.get('max_version')), request
+        until = versions.get('max_version', '')
+        since = versions['min_version'] if request == CHANGED and not until else ''
+        bounds = {'since': since, 'until': until}
+        taken = parameters(request, **bounds)
+        shown = [
+            (one['request'], bounds | one['versions'])
+            for one in section.findall(samples.Parameters)
+        ]
+        assert shown == ([(request, bounds)] if taken else []), request
+
+
+def test_parameters_have_the_versions_that_brought_them() -> None:
+    search = {one.name: one.since for one in parameters('GET /allocation_candidates')}
+    assert search['resources'] == ''
+    assert (search['limit'], search['in_tree'], search['same_subtree']) == ('1.16', '1.31', '1.36')
+    assert search['resources{S}, required{S}, member_of{S}, in_tree{S}'] == '1.25'
+
+    claim = {one.name: one for one in parameters('PUT /allocations/{consumer_uuid}')}
+    assert (claim['allocations'].since, claim['consumer_uuid'].since) == ('', '')
+    assert (claim['project_id'].since, claim['consumer_generation'].since) == ('1.8', '1.28')
+    assert claim['consumer_generation'].type == 'integer or null'
+    assert (claim['consumer_uuid'].place, claim['project_id'].place) == ('path', 'body')
+    assert (claim['project_id'].is_required, claim['mappings'].is_required) == (True, False)
+
+    assert [one.name for one in parameters(CHANGED, until='1.6')] == ['name', 'name']
+    assert [one.name for one in parameters(CHANGED, since='1.7')] == ['name']
 
 
 @functools.cache
-def openapi(version: str) -> dict[str, Any]:
-    return document.document(document.version_named(version))
+def extension() -> ModuleType:
+    """The extension of Sphinx that makes the tables."""
+    path = REPOSITORY / 'doc' / 'extensions' / 'request_parameters.py'
+    spec = importlib.util.spec_from_file_location('request_parameters', path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def parameters_of(request: str, since: str, until: str | None) -> dict[str, Any]:
-    """Where each parameter is, whether it is required, and since when, if later than `since`.
-
-    As of the version `until`, or the newest.
-    """
-    method, path = request.split()
-    apis = list(microversions.APIS.values())
-    versions = [str(api.version) for api in apis]
-    first = versions.index(since)
-    last = versions.index(until) if until else len(versions) - 1
-    brought: dict[str, str | None] = {}
-    for api in apis[first : last + 1]:
-        operation = openapi(str(api.version))['paths'][path][method.lower()]
-        found = parameters_of_operation(operation)
-        for name in found:
-            brought.setdefault(name, None if str(api.version) == since else str(api.version))
-    return {name: (*place, brought[name]) for name, place in found.items()}
-
-
-def parameters_of_operation(operation: dict[str, Any]) -> dict[str, tuple[str, bool]]:
-    """Where each parameter is and whether it is required, the version header excepted."""
-    found = {
-        GROUPS if parameter['name'] == 'groups' else parameter['name']: (
-            parameter['in'],
-            parameter.get('required', False),
-        )
-        for parameter in operation['parameters']
-        if parameter['in'] != 'header'
-    }
-    if 'requestBody' in operation:
-        body = operation['requestBody']['content']['application/json']['schema']
-        for name in body.get('properties', ()):
-            found[name] = ('body', name in body.get('required', ()))
+def parameters(request: str, since: str = '', until: str = '') -> list[Any]:
+    found: list[Any] = extension().parameters(request, since, until)
     return found
 
 
@@ -164,7 +158,7 @@ def test_samples_of_a_page_match_the_answers(path: pathlib.Path, service: client
 
 def test_the_architecture_page_has_the_layers_that_are_checked() -> None:
     tree, _ = samples.parse_page((REPOSITORY / 'doc' / 'source' / 'architecture.rst').read_text())
-    (layers,) = tree.findall(nodes.table)
+    layers, *_ = tree.findall(nodes.table)
     shown = {}
     for row in layers.findall(nodes.row):
         number, modules = row.children

@@ -83,7 +83,7 @@ def test_a_database_outlives_the_services_that_use_it(use: Use) -> None:
 
 
 class WithOwnDatabase(placement.PlacementFixture):
-    """As nova derives its fixture."""
+    """A fixture derived as nova derives its own."""
 
     def __init__(self, connection: str) -> None:
         super().__init__()

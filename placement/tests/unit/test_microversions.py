@@ -8,47 +8,24 @@ gabbi tests.
 import itertools
 import pathlib
 import re
+import runpy
 from collections.abc import Iterator
 from typing import Any
 
 import jsonschema
 import pytest
 
-from placement import microversions, routes
+from placement import microversions
+from placement.http import microversion
 from placement.http.microversion import Api
-from placement.tests.unit import specification
+from placement.http.route import AddedRoute
+from placement.routes import installed_surface
 
-PACKAGE = pathlib.Path(microversions.__file__).parent
+REPOSITORY = pathlib.Path(microversions.__file__).parents[1]
 
-# The actions of each row of specification: microversions, "Generations of schemas by route".
-ACTIONS = {
-    'POST, PUT /resource_providers': ('resource_providers.create', 'resource_providers.update'),
-    'GET /resource_providers query': ('resource_providers.list',),
-    'inventories': ('inventories.create', 'inventories.set', 'inventories.update'),
-    'aggregates': ('aggregates.set',),
-    'POST /resource_classes': ('resource_classes.create',),
-    'PUT /resource_classes/{name}': ('resource_classes.put',),
-    'GET /traits query': ('traits.list',),
-    'traits of a provider': ('provider_traits.set',),
-    'PUT /allocations/{consumer}': ('allocations.set',),
-    'POST /allocations': ('allocations.set_many',),
-    'POST /reshaper': ('reshaper.reshape',),
-    'GET /allocation_candidates query': ('allocation_candidates.list',),
-    'GET /usages query': ('usages.show',),
-    'GET /insight/allocation_candidates query': ('insight.explain',),
-    'POST /insight/allocation_candidates': ('insight.explain_after',),
-    'GET /insight/capacity query': ('insight.capacity',),
-    'POST /insight/capacity': ('insight.capacities',),
-    'POST /insight/survival': ('insight.survival',),
-    'POST /insight/drain': ('insight.drain',),
-    'POST /insight/moves': ('insight.moves',),
-    'GET /insight/unmet_demand query': ('insight.unmet_demand',),
-    'GET /insight/providers query': ('insight.providers',),
-    'GET /insight/consumers query': ('insight.consumers',),
-    'GET /insight/usages query': ('insight.usages',),
-    'GET /insight/changes query': ('insight.changes',),
-    'GET /insight/history query': ('insight.history',),
-}
+ADDED = [route for route in installed_surface().routes if isinstance(route, AddedRoute)]
+# With what extensions add.
+HISTORY = microversion.extended(microversions.HISTORY, ADDED)
 
 
 def minor_of(version: str) -> int:
@@ -56,35 +33,26 @@ def minor_of(version: str) -> int:
 
 
 def at(minor: int) -> Api:
-    return microversions.APIS[1, minor]
+    return installed_surface().apis[1, minor]
 
 
 def actions(kind: str) -> set[str]:
-    """Every action that some change says something about."""
-    return {action for change in microversions.HISTORY for action in getattr(change, kind)}
-
-
-def generations(kind: str) -> dict[str, list[int]]:
-    """The minor versions at which each action gets another schema."""
-    found: dict[str, list[int]] = {}
-    for change in microversions.HISTORY:
-        for action in getattr(change, kind):
-            found.setdefault(action, []).append(minor_of(change.version))
-    return found
+    """All actions in a member of the changes of the history."""
+    return {action for change in HISTORY for action in getattr(change, kind)}
 
 
 # Actions
 
 
 def test_every_route_has_a_handler() -> None:
-    routed = {route.action for route in routes.ROUTES}
+    routed = {route.action for route in installed_surface().routes}
 
     assert routed == actions('serves')
 
 
 @pytest.mark.parametrize('kind', ['accepts', 'queries', 'downgrades'])
 def test_change_refers_to_actions_that_are_served_by_then(kind: str) -> None:
-    for change in microversions.HISTORY:
+    for change in HISTORY:
         served = at(minor_of(change.version)).handlers
         assert set(getattr(change, kind)) <= set(served)
 
@@ -93,23 +61,24 @@ def test_change_refers_to_actions_that_are_served_by_then(kind: str) -> None:
 
 
 def test_no_other_module_knows_a_version_number() -> None:
-    """Neither as a pair nor in a text; comments are for readers, and objects have versions."""
+    """Search all modules for pairs and texts with a version; comments and VERSION are allowed."""
     text = r"""^(?!\s*(?:#|VERSION = )).*'[^'\n]*(?<![\d.])1\.\d{1,2}(?![.\d])[^'\n]*'"""
-    number = re.compile(rf'{text}|\(1, \d+\)', re.MULTILINE)
+    number = re.compile(rf'{text}|\(1, \d{{1,2}}\)', re.MULTILINE)
     found = {
-        path.relative_to(PACKAGE).as_posix()
-        for path in PACKAGE.rglob('*.py')
+        path.relative_to(REPOSITORY).as_posix()
+        for package in ('placement', 'placement_insight')
+        for path in (REPOSITORY / package).rglob('*.py')
         if number.search(path.read_text()) and 'tests' not in path.parts
     }
 
-    assert found == {'microversions.py'}
+    assert found == {'placement/microversions.py'}
 
 
 # Schemas
 
 
 def schemas() -> Iterator[tuple[str, Any]]:
-    for change, kind in itertools.product(microversions.HISTORY, ('accepts', 'queries')):
+    for change, kind in itertools.product(HISTORY, ('accepts', 'queries')):
         for action, schema in getattr(change, kind).items():
             if schema is not None:
                 yield f'{action} {change.version}', schema
@@ -120,12 +89,25 @@ def test_every_schema_is_a_valid_json_schema(schema: Any) -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
 
 
-def test_schemas_change_at_the_specified_versions() -> None:
-    rows = specification.rows_of('microversions', 'Generations of schemas by route')
-    specified = {
-        # In parentheses are changes of values, which schemas do not know.
-        action: [int(minor) for minor in re.findall(r'1\.(\d+)', versions.partition('(')[0])]
-        for route, versions in rows
-        for action in ACTIONS[route]
-    }
-    assert generations('accepts') | generations('queries') == specified
+def test_generations_of_schemas_follow_from_the_history() -> None:
+    found = generations()
+
+    assert found['PUT /resource_classes/{name}'] == ['1.2', '1.7']
+    assert found['PUT /allocations/{consumer_uuid}'] == [
+        '1.0',
+        '1.8',
+        '1.12',
+        '1.28',
+        '1.34',
+        '1.38',
+    ]
+    assert found['GET /usages query'] == ['1.9', '1.38']
+    assert found['GET /resource_providers query'] == ['1.0', '1.3', '1.4', '1.14', '1.18']
+    assert 'GET /usages' not in found
+
+
+def generations() -> dict[str, list[str]]:
+    """The text that the directive of the specification shows."""
+    path = REPOSITORY / 'doc' / 'extensions' / 'microversion_history.py'
+    found: dict[str, list[str]] = runpy.run_path(str(path))['generations']()
+    return found

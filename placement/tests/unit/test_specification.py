@@ -13,10 +13,11 @@ from docutils import nodes
 from oslo_config import cfg
 from oslo_policy.policy import DocumentedRuleDefault
 
-from placement import errors, microversions, policies, routes
+from placement import errors, microversions, policies
 from placement.conf import opts
 from placement.db.schema import own_migrations, own_tables, revisions, tables
 from placement.db.schema.migrations import versions
+from placement.routes import installed_surface
 from placement.tests.unit import specification
 
 
@@ -27,9 +28,9 @@ def test_the_routes_have_these_paths_and_methods_since_these_microversions() -> 
     }
     methods: dict[str, list[str]] = {}
     versions: dict[str, str] = {}
-    for route in routes.ROUTES:
+    for route in installed_surface().routes:
         methods.setdefault(route.path, []).append(route.method)
-        for api in microversions.APIS.values():
+        for api in installed_surface().apis.values():
             if route.action in api.handlers:
                 # The first of its actions introduces a path.
                 versions[route.path] = min(
@@ -64,7 +65,6 @@ CODES = [
     ('page', 'title', 'place', 'column', 'declared'),
     [
         ('http', 'Error codes', 0, 0, CODES),
-        ('microversions', 'History', 0, 0, [change.version for change in microversions.HISTORY]),
         ('data_model', 'Migrations', 0, 1, chain_of(versions)),
         ('data_model', OWN, 0, 0, [*own_tables.metadata.tables, revisions.OWN.table]),
         ('data_model', OWN, 1, 1, chain_of(own_migrations)),
@@ -76,6 +76,12 @@ def test_a_table_lists_these(
     rows = specification.rows_of(page, title, place)
     names = [name for row in rows for name in row[column].split(', ')]
     assert names == declared or (declared is CODES and sorted(names) == sorted(declared))
+
+
+def test_the_history_has_details_of_declared_versions_in_their_order() -> None:
+    detailed = [version for version, _change in specification.rows_of('microversions', 'History')]
+    declared = [change.version for change in microversions.HISTORY]
+    assert detailed == [version for version in declared if version in detailed]
 
 
 def type_of(column: sa.Column[Any]) -> str:
@@ -153,6 +159,7 @@ DEFAULTS = {
     'state_path': '$pybasedir',
     'incomplete_consumer_project_id': 'uuid of zeros',
     'incomplete_consumer_user_id': 'same',
+    'spread_classes': 'NET_BW_*, NET_PACKET_RATE_*',
 }
 
 

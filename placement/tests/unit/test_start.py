@@ -50,14 +50,14 @@ PROGRAMS = """
 
 @pytest.mark.parametrize('load', [START, PROGRAMS], ids=['start', 'programs'])
 def test_the_service_loads_neither_eventlet_nor_messaging_nor_metrics(load: str) -> None:
-    """Whoever imports the fixtures may choose the backend of oslo.service."""
+    """Import in a new interpreter: users of the fixtures choose the oslo.service backend."""
     heavy = "{'eventlet', 'oslo_messaging', 'oslo_service', 'prometheus_client'}"
 
     assert run(load, f'import sys; print(sorted({heavy} & sys.modules.keys()))').stdout == '[]\n'
 
 
 def test_memcached_brings_no_warning_about_eventlet() -> None:
-    """The library that keeps its connections imports eventlet where that is installed."""
+    """Configure memcached, whose library imports eventlet if that is installed."""
     done = run(MEMCACHED)
 
     assert done.stdout == '503\n'
@@ -73,7 +73,7 @@ def test_memcached_brings_no_warning_about_eventlet() -> None:
     ],
 )
 def test_a_program_that_uses_messaging_finds_it_whole(imports: str) -> None:
-    """Its serializers are of one class, whoever was imported first."""
+    """Import modules in each order, and compare the classes of serializers."""
     printed = run(
         imports,
         """

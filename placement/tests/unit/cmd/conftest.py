@@ -61,14 +61,14 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.fixture
 def old_data(database: Database) -> Database:
-    """Three providers without root, and two consumers of four allocations without record."""
+    """Three providers without a root, and four allocations of two consumers without a record."""
     providers = [{'uuid': f'uuid {number}', 'name': f'name {number}'} for number in range(3)]
     allocations = [
         {'resource_provider_id': 1, 'consumer_id': uuid, 'resource_class_id': number, 'used': 1}
         for uuid in ('c1', 'c2')
         for number in (0, 1)
     ]
-    with database.writer() as connection:
+    with database.engine.begin() as connection:
         connection.execute(sa.insert(tables.resource_providers), providers)
         connection.execute(sa.insert(tables.allocations), allocations)
     return database

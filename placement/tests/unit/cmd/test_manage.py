@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import os_resource_classes
+import os_traits
 import pytest
 import sqlalchemy as sa
 
@@ -15,7 +17,9 @@ from placement import microversions
 from placement.cmd import manage
 from placement.cmd.openapi import document
 from placement.db.engine.database import Database
+from placement.db.mode import Mode
 from placement.db.schema import data_migrations, migration, revisions, tables
+from placement.routes import installed_surface
 from placement.tests.unit.cmd.conftest import Run
 
 HEAD = 'a082b8bb98d0'
@@ -41,14 +45,16 @@ UNLIMITED = 'Running batches of 50 until complete\n'
 CHECK_LOG = 'Some migrations failed unexpectedly. Check log for details.\n'
 
 
-def test_sync_migrates_to_the_newest_revision_and_inserts_no_standard_names(
+def test_sync_migrates_to_the_newest_revision_and_inserts_standard_names(
     run: Run, engine: sa.Engine
 ) -> None:
     assert run('db', 'sync') == (0, '', '')
     assert revisions.version(engine) == HEAD
     with engine.connect() as connection:
-        assert connection.execute(sa.select(tables.traits)).all() == []
-        assert connection.execute(sa.select(tables.resource_classes)).all() == []
+        traits = set(connection.scalars(sa.select(tables.traits.c.name)))
+        classes = connection.scalars(sa.select(tables.resource_classes.c.name)).all()
+    assert traits == set(os_traits.get_traits())
+    assert sorted(classes) == sorted(os_resource_classes.STANDARDS)
 
 
 def test_version_of_an_empty_database_is_none_and_names_the_remedy(
@@ -72,7 +78,7 @@ def test_version_prints_the_revision_of_upstream_alone_on_standard_output(run: R
 
 
 def test_version_names_missing_tables_of_this_service(run: Run, database: Database) -> None:
-    with database.writer() as connection:
+    with database.engine.begin() as connection:
         connection.exec_driver_sql('DROP TABLE placement_alembic_version')
     outcome = run('db', 'version')
     assert outcome.printed == f'{HEAD}\n'
@@ -132,7 +138,8 @@ def test_the_document_of_the_api_is_printed_where_nothing_is_configured(
     monkeypatch.delenv('OS_PLACEMENT_DATABASE__CONNECTION')
     outcome = run('openapi', *words.split())
 
-    expected = document.document(document.version_named(version))
+    surface = installed_surface()
+    expected = document.document(surface, document.version_named(surface, version))
     assert (outcome.status, outcome.complained) == (0, '')
     assert json.loads(outcome.printed) == json.loads(json.dumps(expected))
 
@@ -146,7 +153,7 @@ def test_a_document_of_a_version_that_is_not_known_is_refused(run: Run, version:
 
 
 def test_batches_repeat_and_totals_are_printed(run: Run, old_data: Database) -> None:
-    with old_data.writer() as connection:
+    with old_data.engine.begin() as connection:
         connection.execute(
             sa.insert(tables.resource_providers),
             [{'uuid': f'more {number}', 'name': f'more {number}'} for number in range(97)],
@@ -203,7 +210,7 @@ def test_consumers_are_created_for_the_configured_project_and_user(
     monkeypatch.setenv('OS_PLACEMENT__INCOMPLETE_CONSUMER_PROJECT_ID', 'that project')
     monkeypatch.setenv('OS_PLACEMENT__INCOMPLETE_CONSUMER_USER_ID', 'that user')
     run('db', 'online_data_migrations')
-    with old_data.reader() as connection:
+    with old_data.begin(Mode.READ) as connection:
         assert connection.scalars(sa.select(tables.projects.c.external_id)).all() == [
             'that project'
         ]
@@ -267,7 +274,7 @@ def test_a_failure_of_an_earlier_batch_is_not_forgotten(
 def test_standard_output_is_kept_clear_of_the_log_and_of_tracebacks(
     engine: sa.Engine, revision: str | None, status: int, words: str
 ) -> None:
-    """As a process of its own, which is how logging is really set up."""
+    """Run the command in a process, so that it sets up logging."""
     if revision is not None:
         migration.stamp(engine, revision)
     process = subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One line, and no traceback, for each mistake of a deployment."""
+"""Each mistake in a deployment is reported in one line, without a traceback."""
 
 import os
 import pathlib
@@ -182,7 +182,7 @@ def test_missing_file_of_sqlite_is_named_and_not_made(
 
 
 def test_interrupted_command_leaves_no_traceback(tmp_path: pathlib.Path) -> None:
-    """It waits for a database server that accepts connections and never answers."""
+    """Interrupt a command that waits for a database server without answers."""
     with socket.create_server(('127.0.0.1', 0)) as server:
         url = f'mysql+pymysql://db@127.0.0.1:{server.getsockname()[1]}/placement'
         process = subprocess.Popen(

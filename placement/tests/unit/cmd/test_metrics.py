@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`placement-metrics`: one process that tells what others have counted."""
+"""`placement-metrics`: one process that serves the counts of other processes."""
 
 import signal
 import subprocess
@@ -20,7 +20,7 @@ SECONDS = 60
 
 @pytest.fixture
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where processes of the service write."""
+    """The directory for counts of the processes of the service."""
     directory = tmp_path / 'metrics'
     monkeypatch.setenv('OS_METRICS__ENABLED', 'true')
     monkeypatch.setenv('OS_METRICS__DIRECTORY', str(directory))
@@ -31,7 +31,7 @@ def test_it_tells_what_processes_count_and_how_the_cloud_is_until_it_is_stopped(
     engine: sa.Engine, directory: Path
 ) -> None:
     process = Recorder(str(directory))
-    process.add(catalog.INSIGHT_FAILURES)
+    process.add(catalog.SNAPSHOT_LOAD_SECONDS)
     program = 'import sys; from placement.cmd import metrics; sys.exit(metrics.main())'
     command = [sys.executable, '-c', program, '--listen', '127.0.0.1:0']
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
@@ -47,13 +47,13 @@ def test_it_tells_what_processes_count_and_how_the_cloud_is_until_it_is_stopped(
 
         # The database came later than the command.
         text = read()
-        assert 'placement_insight_failures_total 1.0\n' in text
+        assert 'placement_snapshot_full_load_duration_seconds_total 1.0\n' in text
         assert 'placement_cloud_readable 0.0\n' in text
 
         migration.sync(engine)
-        process.add(catalog.INSIGHT_FAILURES)
+        process.add(catalog.SNAPSHOT_LOAD_SECONDS)
         text = read()
-        assert 'placement_insight_failures_total 2.0\n' in text
+        assert 'placement_snapshot_full_load_duration_seconds_total 2.0\n' in text
         assert 'placement_cloud_readable 1.0\n' in text
         assert 'placement_resource_providers 0.0\n' in text
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`placement-manage provider set-uuid`: what an operator types, is told, and finds changed."""
+"""`placement-manage provider set-uuid`: its input, its messages, and the changed rows."""
 
 import builtins
 import functools
 import sys
+import uuid
 from collections.abc import Iterator
 
 import pytest
@@ -12,7 +13,7 @@ import sqlalchemy as sa
 from placement import errors
 from placement.db.engine.database import Database
 from placement.db.schema import migration, own_tables
-from placement.feed import change_feed
+from placement.feed import change_feed, sink
 from placement.objects import provider_identity
 from placement.objects.resource_provider import ResourceProvider
 from placement.tests.unit.cmd.conftest import Run
@@ -53,6 +54,24 @@ def test_uuid_is_changed_after_the_remedy_of_nova_was_named(run: Run, cloud: Clo
     for word in ('compute1', OLD, NEW, 'compute_id', 'state_path', 'stop nova-compute'):
         assert word in outcome.complained
     assert name_of(cloud, NEW) == 'compute1'
+
+
+def test_names_do_not_reach_the_terminal_as_they_are(run: Run, cloud: Cloud) -> None:
+    for name in ('ESC\x1b[2J', 'C1\x9b', 'right to left\u202e'):
+        cloud.add(name)
+
+        outcomes = [
+            run(uuid_of(name), uuid_of('compute1'), '--yes'),
+            run(OLD, uuid_of(name), '--yes'),
+            run(uuid_of(name), str(uuid.uuid4()), '--yes'),
+        ]
+
+        shown = name.encode('unicode_escape').decode()
+        assert [one.status for one in outcomes] == [1, 1, 0]
+        for outcome in outcomes[1:]:
+            said = outcome.printed + outcome.complained
+            assert shown in said
+            assert name not in said
 
 
 @pytest.mark.parametrize(
@@ -96,7 +115,7 @@ def test_change_is_made_when_it_is_confirmed(
     answer: str | type[BaseException] | None,
     is_confirmed: bool,
 ) -> None:
-    """Without a terminal, which gives no answer, it has to be confirmed beforehand."""
+    """Answer the question; None stands for no terminal, where the change is refused."""
 
     def give() -> str:
         if isinstance(answer, str):
@@ -145,16 +164,18 @@ def test_database_of_another_revision_is_refused(run: Run, engine: sa.Engine) ->
     )
     migration.sync(engine)
     with engine.begin() as connection:
-        connection.exec_driver_sql("UPDATE placement_alembic_version SET version_num = 'older'")
+        connection.exec_driver_sql(
+            "UPDATE placement_alembic_version SET version_num = 'c40d9e2a715b'"
+        )
     outcome = run(OLD, NEW, '--yes')
     assert outcome.status == 1
-    assert 'older instead of' in outcome.complained
+    assert 'c40d9e2a715b instead of' in outcome.complained
 
 
 def test_feed_is_pruned_no_more_than_the_service_prunes_it(
     run: Run, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 1)
+    monkeypatch.setattr(sink, 'WRITES_BETWEEN', 1)
     monkeypatch.setattr(change_feed, 'next_block', lambda entry_id: entry_id + 1)
     before = cloud.rows(own_tables.change_feed.c.id)
     assert run(OLD, NEW, '--yes').status == 0

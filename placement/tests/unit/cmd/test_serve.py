@@ -37,7 +37,7 @@ HAS_CURL = shutil.which('curl') is not None
 
 @pytest.fixture(autouse=True)
 def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No configuration but that of the test."""
+    """Use an empty home directory and no variables of the service."""
     for name in os.environ:
         if re.fullmatch(r'OS_[A-Z_]+', name):
             monkeypatch.delenv(name)
@@ -163,19 +163,24 @@ def shell(command: str, directory: Path | None = None) -> str:
 
 
 @pytest.mark.skipif(not HAS_CURL, reason='the commands are of curl')
-def test_each_command_of_the_readme_prints_what_it_shows(state: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ('page', 'name'), [('README.rst', 'short session'), ('doc/source/try-it.rst', 'session')]
+)
+def test_each_command_of_a_session_prints_what_it_shows(
+    state: Path, tmp_path: Path, page: str, name: str
+) -> None:
     with running('--state-dir', str(state)) as service:
-        session = list(session_of_readme(service.url))
+        session = list(session_of(page, name, service.url))
         assert len(session) > 5
         for command, output in session:
             printed = shell(command, tmp_path)
             assert without_ids(printed) == without_ids(output), command
 
 
-def session_of_readme(url: str) -> Iterator[tuple[str, str]]:
-    """The commands of the first session, for the address of a service, and what they print."""
-    page = applications.repository_path('README.rst').read_text()
-    session = page.partition('.. begin of the session')[2].partition('.. end of the session')[0]
+def session_of(path: str, name: str, url: str) -> Iterator[tuple[str, str]]:
+    """The commands of a session of a page, for the address of a service, and what they print."""
+    page = applications.repository_path(path).read_text()
+    session = page.partition(f'.. begin of the {name}')[2].partition(f'.. end of the {name}')[0]
     tree, _ = samples.parse_page(session)
     text = '\n'.join(block.astext() for block in tree.findall(nodes.literal_block))
     # A command goes on in lines that are indented, and what it prints begins at the left.
@@ -204,6 +209,17 @@ def test_the_other_command_serves_what_is_configured(
         assert service.get('/resource_providers') == {'resource_providers': []}
         assert tmp_path.joinpath('other.sqlite').exists()
         assert '/ui/' not in '\n'.join(service.said)
+        assert service.stop(signal.SIGTERM) == 0
+
+
+def test_a_configuration_without_a_database_needs_no_other_command(
+    tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / 'placement.conf'
+    file.write_text('[history]\nenabled = true\n')
+    monkeypatch.setenv('OS_API__AUTH_STRATEGY', 'noauth2')
+    with running('--config-file', str(file), '--state-dir', str(state)) as service:
+        assert service.get('/insight/history')['history'] == []
         assert service.stop(signal.SIGTERM) == 0
 
 
@@ -332,7 +348,7 @@ def test_noauth2_is_refused_on_a_name_with_an_address_that_others_reach(
 
 
 def check_modes(state: Path) -> None:
-    """Nobody else can read what is kept."""
+    """Check that only the owner can read the files."""
     assert stat.S_IMODE(state.stat().st_mode) == 0o700
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in state.iterdir()}
     assert 'placement.sqlite' in modes

@@ -44,7 +44,7 @@ def test_a_complete_database_passes_every_check(check: Check) -> None:
 def test_incomplete_consumers_are_a_warning_with_their_number(
     check: Check, old_data: Database
 ) -> None:
-    with old_data.writer() as connection:
+    with old_data.engine.begin() as connection:
         connection.execute(sa.delete(tables.resource_providers))
     exit_status, found = check()
     assert exit_status == 1
@@ -91,8 +91,10 @@ def test_missing_tables_are_a_failure_with_the_remedy(check: Check, tmp_path: Pa
 
 
 def test_another_revision_is_a_failure_with_the_remedy(check: Check, database: Database) -> None:
-    with database.writer() as connection:
-        connection.exec_driver_sql("UPDATE placement_alembic_version SET version_num = '0'")
+    with database.engine.begin() as connection:
+        connection.exec_driver_sql(
+            "UPDATE placement_alembic_version SET version_num = 'c40d9e2a715b'"
+        )
     exit_status, found = check()
     assert exit_status == 2
     assert 'placement-manage db sync' in found['Schema Revisions'][1].replace('\n', ' ')

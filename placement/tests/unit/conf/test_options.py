@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every option, and where values come from (specification: configuration)."""
+"""All options, and the sources of their values (specification: configuration)."""
 
 import pathlib
 import subprocess
@@ -20,7 +20,7 @@ Load = Callable[..., cfg.ConfigOpts]
 
 @pytest.fixture(autouse=True)
 def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
-    """No configuration but that of the test: an empty home, no variables."""
+    """Use an empty home directory and no variables of the service."""
     monkeypatch.setenv('HOME', str(tmp_path / 'home'))
     monkeypatch.delenv('OS_PLACEMENT_CONFIG_DIR', raising=False)
     monkeypatch.delenv('OS_API__AUTH_STRATEGY', raising=False)
@@ -157,7 +157,7 @@ def test_the_defaults_of_libraries_stay_as_they_are_for_others(configured: Load)
 
 
 def test_the_sample_shows_every_option_and_the_defaults_of_libraries() -> None:
-    """By ``oslo-config-generator``, whose hook alters libraries: not in this process."""
+    """Run ``oslo-config-generator`` in another process, since its hook alters libraries."""
     command = [sys.executable, '-m', 'oslo_config.generator']
     for namespace in ('placement.conf', 'oslo.middleware.cors', 'oslo.log'):
         command += ['--namespace', namespace]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Databases in memory for the tests beside this file."""
+"""Databases in memory for the tests in this directory."""
 
 from collections.abc import Callable, Iterator
 
@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
+from placement.db.mode import Mode
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def engine() -> Iterator[sa.Engine]:
 
 @pytest.fixture
 def statements(engine: sa.Engine) -> list[str]:
-    """Every statement that the engine is given from now on."""
+    """The statements that the engine executes from now on."""
     seen: list[str] = []
 
     @sa.event.listens_for(engine, 'before_cursor_execute')
@@ -35,7 +36,7 @@ def rows(database: Database) -> Callable[..., list[tuple[object, ...]]]:
     """A function that gives what a SELECT finds, as plain tuples."""
 
     def select(*columns: sa.ColumnElement[object]) -> list[tuple[object, ...]]:
-        with database.reader() as connection:
+        with database.begin(Mode.READ) as connection:
             return [tuple(row) for row in connection.execute(sa.select(*columns))]
 
     return select

@@ -15,6 +15,7 @@ from placement import conf as placement_conf
 from placement.conf import ConfigOpts
 from placement.doctor import check, identity
 from placement.doctor.check import CheckResult, Code, Deployment
+from placement.tests.conftest import SETTINGS
 
 Configure = Callable[..., Deployment]
 
@@ -32,6 +33,8 @@ def directory() -> Iterator[pathlib.Path]:
 def configure(directory: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Configure:
     """A function that makes a deployment of the text of a configuration file."""
     monkeypatch.setenv('HOME', str(directory))
+    for name in SETTINGS:
+        monkeypatch.delenv(name)
 
     def make(text: str = '', **environ: str) -> Deployment:
         file = directory / 'placement.conf'

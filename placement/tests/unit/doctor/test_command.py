@@ -53,7 +53,7 @@ def test_healthy_deployment_has_status_0_although_something_could_be_better(
 
     *lines, summary = printed.splitlines()
     assert (status, complained) == (0, '')
-    assert 'WARNING  authentication: Nobody is: ' in printed
+    assert 'WARNING  authentication: Callers are not authenticated: ' in printed
     assert '         -> Set [api] auth_strategy = keystone, ' in printed
     assert [line for line in lines if line.startswith('FAILURE')] == []
     assert summary.startswith('0 failed, 1 with a warning, ')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the configuration comes from, and what is wrong with it."""
+"""Sources of the configuration, and faults in it."""
 
 import dataclasses
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identity services that are none, that refuse the service, and that do not answer.
+"""Identity services that refuse or do not answer, and servers that are no identity service.
 
 A real Keystone is asked in placement/tests/servers/test_keystone.py.
 """
@@ -124,7 +124,12 @@ NO_SERVERS = 'Set [keystone_authtoken] memcached_servers.'
         (identity.check_public_url, '', Code.WARNING, 'www_authenticate_uri is not set'),
         (identity.check_memcached, '', Code.WARNING, NO_SERVERS),
         (identity.check_strategy, '', Code.SUCCESS, 'keystone.'),
-        (identity.check_strategy, '[api]\nauth_strategy = noauth2', Code.WARNING, 'Nobody is: '),
+        (
+            identity.check_strategy,
+            '[api]\nauth_strategy = noauth2',
+            Code.WARNING,
+            'not authenticated',
+        ),
     ],
 )
 def test_missing_options_are_named(

@@ -27,7 +27,10 @@ POSTGRESQL = "Run pip install 'openstack-placement[postgresql]'."
         ('postgresql+psycopg://db/placement', None, Code.SUCCESS, ''),
         ('mysql+pymysql://db/placement', 'pymysql', Code.FAILURE, MYSQL),
         ('postgresql+psycopg://db/p', 'psycopg', Code.FAILURE, POSTGRESQL),
-        ('mysql+nodriver://db/placement', None, Code.FAILURE, MYSQL),
+        ('mysql+nodriver://db/placement', None, Code.FAILURE, 'as mysql+pymysql://…, and run pip'),
+        ('mysql://db/placement', 'MySQLdb', Code.FAILURE, 'as mysql+pymysql://…, and run pip'),
+        ('mysql+mysqldb://db/p', 'MySQLdb', Code.FAILURE, 'as mysql+pymysql://…, and run pip'),
+        ('postgresql+psycopg2://db/p', 'psycopg2', Code.FAILURE, 'as postgresql+psycopg://…, and'),
         ('nobase://db/placement', None, Code.FAILURE, 'Run pip install the driver.'),
         ('the database', None, Code.FAILURE, 'is no URL of a database'),
     ],
@@ -100,7 +103,7 @@ def test_distributions_must_not_be_mixed(
     code: Code,
     words: str,
 ) -> None:
-    """Distributions are laid out as pip does; their modules may be present or not."""
+    """Lay out distributions as pip does, with and without their modules."""
     package = tmp_path / 'placement'
     package.mkdir()
     for module in present:

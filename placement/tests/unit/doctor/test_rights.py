@@ -23,7 +23,7 @@ STDERR = ': the log goes to standard error'
 
 
 def close(path: pathlib.Path) -> None:
-    """Keep everybody but root from writing."""
+    """Give a path to root if possible, and make it read-only."""
     if os.geteuid() == 0:
         os.chown(path, 0, 0)
     path.chmod(0o555)
@@ -62,7 +62,7 @@ def test_service_has_to_be_able_to_write_its_files(
     code: Code,
     words: str,
 ) -> None:
-    """Of files and directories that are `there`, one may be `closed` to the service."""
+    """Create the files and directories `there`, and make `closed` unwritable for the service."""
     parent, _, file = there.rpartition('/')
     for name in filter(None, (parent, file and there)):
         path = directory / name
@@ -115,7 +115,7 @@ def test_home_directory_has_to_exist(
 def test_account_is_that_of_this_process_unless_it_is_root(
     monkeypatch: pytest.MonkeyPatch, default: str, expected: str
 ) -> None:
-    """Root stands for itself where the service has no account."""
+    """Expect root for itself only if the account of the service does not exist."""
     monkeypatch.setattr(check, 'DEFAULT_NAME', default)
     own = pwd.getpwuid(os.geteuid()).pw_name
 

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from placement.db.engine.database import Database
 from placement.db.schema import own_tables, tables
-from placement.feed import change_feed
+from placement.feed import sink
 from placement.feed.change_feed import ChangeFeed
 from placement.tests.unit.db.conftest import engine, rows, statements
 from placement.tests.unit.objects.cloud import create_database
@@ -17,21 +17,21 @@ __all__ = ['engine', 'rows', 'statements']
 
 
 @pytest.fixture(autouse=True)
-def _never_prune_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 2**62)
+def never_prune_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sink, 'WRITES_BETWEEN', 2**62)
 
 
 def write(database: Database, *ids: int, token: int = 5) -> None:
     """Insert entries with these ids, about a provider of ten times the number."""
     common = {'at': tables.utcnow(), 'allocations_only': False, 'token': token}
     rows = [{'id': one, 'provider_id': 10 * one, **common} for one in ids]
-    with database.writer() as connection:
+    with database.engine.begin() as connection:
         connection.execute(sa.insert(own_tables.change_feed), rows)
 
 
-def prune(database: Database) -> None:
-    with database.writer() as connection:
-        ChangeFeed(connection).prune()
+def prune(database: Database, max_ids: int = 0) -> None:
+    with database.engine.begin() as connection:
+        ChangeFeed(connection).prune(max_ids)
 
 
 @pytest.fixture(scope='module')

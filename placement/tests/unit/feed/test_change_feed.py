@@ -9,12 +9,15 @@ import pytest
 import sqlalchemy as sa
 
 from placement.db.engine.database import Database
+from placement.db.mode import Mode
 from placement.db.schema import tables
 from placement.db.schema.own_tables import change_feed as feed
 from placement.db.schema.own_tables import removed_changes
-from placement.feed import change_feed, position
+from placement.feed import change_feed, position, sink
 from placement.feed.change_feed import ChangeFeed
 from placement.feed.position import News, Position, Reload, Zone
+from placement.tests import opened
+from placement.tests.functional.fixtures.clocks import turn_clock
 from placement.tests.unit.feed.conftest import prune, write
 
 Rows = Callable[..., list[tuple[object, ...]]]
@@ -24,17 +27,16 @@ FIRST = (1, 0)
 
 
 def record(database: Database, *provider_ids: int, allocations_only: bool = False) -> None:
-    with database.writer() as connection:
-        ChangeFeed(connection).record(provider_ids, allocations_only)
+    opened.record(database, provider_ids, allocations_only)
 
 
 def position_in(database: Database) -> Position:
-    with database.consistent_reader() as connection:
+    with database.begin(Mode.READ_ONE_MOMENT) as connection:
         return ChangeFeed(connection).position()
 
 
 def read_on(database: Database, position: Position) -> News | Reload:
-    with database.reader() as connection:
+    with database.begin(Mode.READ) as connection:
         return position.read_on(ChangeFeed(connection).read(position))
 
 
@@ -83,7 +85,7 @@ def interleave(database: Database, count: int) -> int:
 
 def test_a_position_with_one_zone_has_all_gaps_in_it(database: Database) -> None:
     interleave(database, 2 * position.MAX_WINDOW)
-    with database.consistent_reader() as connection:
+    with database.begin(Mode.READ_ONE_MOMENT) as connection:
         broad = ChangeFeed(connection).position(has_one_zone=True)
     exact = position_in(database)
 
@@ -152,7 +154,7 @@ def test_a_block_that_another_transaction_removes_meanwhile_is_not_noted_again(
 
 def test_ids_do_not_come_back_after_pruning(database: Database, rows: Rows) -> None:
     record(database, 7, 8)
-    with database.writer() as connection:
+    with database.engine.begin() as connection:
         connection.execute(sa.delete(feed))
         ChangeFeed(connection).prune()
     record(database, 9)
@@ -160,10 +162,10 @@ def test_ids_do_not_come_back_after_pruning(database: Database, rows: Rows) -> N
     assert entries(rows) == [(4, 9)]
 
 
-def test_a_record_prunes_by_chance(
+def test_a_write_prunes_the_feed_now_and_then(
     database: Database, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 1)
+    monkeypatch.setattr(sink, 'WRITES_BETWEEN', 1)
     monkeypatch.setattr(change_feed, 'MAX_LATE', 0)
     monkeypatch.setattr(position, 'BLOCK', 2)
     record(database, 7, 8, 9, 10)
@@ -185,17 +187,40 @@ def test_a_block_that_is_young_stays_within_the_length_that_the_feed_may_have(
 ) -> None:
     monkeypatch.setattr(position, 'BLOCK', 10)
     monkeypatch.setattr(change_feed, 'MAX_LATE', 3)
-    change_feed.keep(database.engine, max_ids)
     write(database, *range(2, 21))
     at = tables.utcnow() - datetime.timedelta(seconds=seconds)
-    with database.writer() as connection:
-        connection.execute(sa.update(feed).where(feed.c.id == 9).values(at=at))
-    prune(database)
+    with database.engine.begin() as connection:
+        # Those before it are older, whatever the clocks of other workers say.
+        connection.execute(sa.update(feed).where(feed.c.id == 4).values(at=at))
+        day = datetime.timedelta(days=1)
+        elders = feed.c.id.in_([*range(1, 4), *range(5, 10)])
+        connection.execute(sa.update(feed).where(elders).values(at=at - day))
+    prune(database, max_ids)
 
     assert (entries(rows)[0] == FIRST) == is_kept
     noted = [] if is_kept else [(1, 10, 9)]
     columns = removed_changes.c
     assert rows(columns.start_id, columns.end_id, columns.entries) == noted
+
+
+@pytest.mark.parametrize('days', [40, -40])
+def test_a_worker_with_a_wrong_clock_removes_no_block_for_its_age(
+    database: Database,
+    rows: Rows,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    days: int,
+) -> None:
+    monkeypatch.setattr(position, 'BLOCK', 10)
+    write(database, *range(2, 20))
+    turn_clock(monkeypatch, days)
+    record(database, 7)
+    dates: list[Any] = [at for (at,) in rows(feed.c.at)]
+    assert dates[-1] - dates[0] < datetime.timedelta(days=1)
+    prune(database, 30)
+
+    assert entries(rows)[0] == FIRST
+    assert 'the clock of this worker is 40 days' in caplog.text
 
 
 def test_what_was_removed_is_noted_once_and_for_the_last_blocks(
@@ -205,7 +230,7 @@ def test_what_was_removed_is_noted_once_and_for_the_last_blocks(
     monkeypatch.setattr(change_feed, 'BLOCK', 10)
     monkeypatch.setattr(change_feed, 'MAX_REMOVED', 2)
     monkeypatch.setattr(change_feed, 'MAX_LATE', 3)
-    with database.writer() as connection:
+    with database.engine.begin() as connection:
         # As a database that was restored to an earlier state may have it.
         row = {'start_id': 0, 'end_id': 10, 'entries': 1}
         connection.execute(sa.insert(removed_changes), row)

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
 from placement import errors
-from placement.db.engine.database import Database
+from placement.db.mode import Mode
 from placement.db.schema import own_tables, tables
 from placement.feed import change_feed, position
 from placement.feed import keeper as keeper_module
@@ -19,6 +19,7 @@ from placement.feed.change_feed import ChangeFeed, UsedAtOneMoment
 from placement.feed.keeper import SnapshotKeeper, load_providers
 from placement.objects.allocation import AllocationList
 from placement.search.model.snapshot import Snapshot
+from placement.tests.opened import database_on, record
 from placement.tests.unit.feed.conftest import prune
 from placement.tests.unit.objects.cloud import Cloud, create_database, uuid_of
 from placement.tests.unit.search.cloud import contents, rows_in
@@ -38,7 +39,7 @@ class Clock:
 
 @pytest.fixture
 def cloud() -> Iterator[Cloud]:
-    """A tree of three providers and one beside it, some of it in use."""
+    """A tree of three providers and another provider, partly in use."""
     database = create_database()
     cloud = Cloud(database)
     cloud.add('root', VCPU=8)
@@ -64,22 +65,22 @@ def keeper(cloud: Cloud, clock: Clock) -> SnapshotKeeper:
 
 
 def fresh(cloud: Cloud) -> tuple[object, ...]:
-    """What is committed now."""
-    with cloud.database.reader() as connection:
+    """The contents of a new snapshot of the committed data."""
+    with cloud.database.begin(Mode.READ) as connection:
         return contents(Snapshot.of(load_providers(connection)))
 
 
 def execute(cloud: Cloud, statement: str) -> None:
-    """Write as somebody does who feeds no changes."""
-    with cloud.database.writer() as connection:
+    """Write without an entry in the change feed."""
+    with cloud.database.engine.begin() as connection:
         connection.execute(sa.text(statement))
 
 
 def feed(cloud: Cloud, *entries: tuple[int, str], **more: bool) -> None:
-    """Let entries appear under these ids, as transactions on other engines commit them."""
+    """Insert entries with these ids, as if committed by other engines."""
     common = {'at': tables.utcnow(), 'allocations_only': False, 'token': 5, **more}
     rows = [{'id': i, 'provider_id': cloud.provider(name).id, **common} for i, name in entries]
-    with cloud.database.writer() as connection:
+    with cloud.database.engine.begin() as connection:
         connection.execute(sa.insert(own_tables.change_feed), rows)
 
 
@@ -91,7 +92,7 @@ def newest(cloud: Cloud) -> int:
 
 
 def set_total(cloud: Cloud, name: str, total: int) -> None:
-    """Change an inventory and tell nobody yet."""
+    """Change an inventory without an entry in the feed yet."""
     provider_id = cloud.provider(name).id
     execute(
         cloud, f'UPDATE inventories SET total = {total} WHERE resource_provider_id = {provider_id}'
@@ -99,7 +100,7 @@ def set_total(cloud: Cloud, name: str, total: int) -> None:
 
 
 def vcpu(known: Snapshot, name: str) -> tuple[int, int]:
-    """How much VCPU a provider has, and how much of it is used."""
+    """The VCPU of a provider: total and usage."""
     provider = known.find_by_uuid(uuid_of(name))
     assert provider is not None
     found = {name: (capacity.total, used) for name, capacity, used in provider.inventories}
@@ -111,7 +112,7 @@ def total(known: Snapshot, name: str) -> int:
 
 
 def set_used(cloud: Cloud, name: str, used: int) -> None:
-    """Change all allocations of a provider and tell nobody yet."""
+    """Change all allocations of a provider without an entry in the feed yet."""
     provider_id = cloud.provider(name).id
     execute(
         cloud, f'UPDATE allocations SET used = {used} WHERE resource_provider_id = {provider_id}'
@@ -127,7 +128,7 @@ def release(cloud: Cloud, consumer: str) -> None:
 
 
 def add_foreign_provider(cloud: Cloud, name: str) -> None:
-    """Add a provider and tell nobody."""
+    """Add a provider without an entry in the feed."""
     execute(
         cloud,
         'INSERT INTO resource_providers (id, uuid, name, generation, root_provider_id)'
@@ -136,7 +137,7 @@ def add_foreign_provider(cloud: Cloud, name: str) -> None:
 
 
 def selects(cloud: Cloud, keeper: SnapshotKeeper) -> int:
-    """How many statements one search costs."""
+    """The number of statements of one search."""
     with cloud.statements() as seen:
         keeper.current()
     return len(seen)
@@ -192,7 +193,7 @@ def test_claims_change_what_is_used_and_nothing_else(
 def test_everything_that_changed_is_read_where_somebody_writes_while_claims_are_read(
     cloud: Cloud, keeper: SnapshotKeeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On SQLite nobody can: functional/test_freshness.py tries it on servers."""
+    """Simulate the write, impossible on SQLite; functional/test_freshness.py uses servers."""
     read = ChangeFeed.used
 
     def read_while_others_write(*arguments: Any) -> UsedAtOneMoment:
@@ -223,7 +224,7 @@ def test_what_is_used_of_a_class_that_is_not_offered_is_no_matter(
 
 def test_searches_never_ask_a_replica_that_may_lag_behind(cloud: Cloud) -> None:
     replica = create_database()
-    keeper = SnapshotKeeper(Database(cloud.database.engine, replica.engine))
+    keeper = SnapshotKeeper(database_on(cloud.database.engine, replica.engine))
     keeper.current()
     cloud.add('new', VCPU=1)
 
@@ -436,7 +437,7 @@ def test_a_uuid_that_was_given_up_unannounced_can_be_used_again(
 
 
 class Failing:
-    """Lets statements fail, from one that is counted from now, or only that one."""
+    """Makes statements fail, from the nth from now on, or only the nth (`is_cut_once`)."""
 
     def __init__(self, cloud: Cloud, number: int, is_cut_once: bool = False) -> None:
         self._engine = cloud.database.engine
@@ -542,3 +543,46 @@ def test_full_load_logs_the_number_of_providers_and_the_seconds(
 
     lines = [(record.levelname, record.getMessage()) for record in caplog.records]
     assert lines == [('INFO', 'Snapshot: 4 providers in 0.750 s.')]
+
+
+def test_epoch_is_another_one_after_changes_of_no_provider_only(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    first = keeper.epoch
+    cloud.take('server2', {'root': {'VCPU': 1}})
+    cloud.add('more', VCPU=8)
+    keeper.current()
+    assert keeper.epoch is first
+    record(cloud.database, [own_tables.NO_PROVIDER])
+    assert keeper.epoch is first
+    keeper.current()
+    second = keeper.epoch
+    assert second is not first
+    # Also beside changes of providers, and where one is unknown.
+    record(cloud.database, [own_tables.NO_PROVIDER])
+    cloud.take('server3', {'root': {'VCPU': 1}})
+    keeper.current()
+    third = keeper.epoch
+    assert third is not second
+    record(cloud.database, [own_tables.NO_PROVIDER])
+    cloud.add('another', VCPU=8)
+    keeper.current()
+    assert keeper.epoch is not third
+
+
+def test_epoch_is_never_the_same_without_a_cached_snapshot(cloud: Cloud) -> None:
+    keeper = SnapshotKeeper(cloud.database, is_cached=False)
+    keeper.current()
+    assert keeper.epoch is not keeper.epoch
+
+
+def test_epoch_is_another_one_after_an_audit(cloud: Cloud, clock: Clock) -> None:
+    keeper = SnapshotKeeper(cloud.database, audit_interval=300, clock=clock)
+    keeper.current()
+    first = keeper.epoch
+    clock.now += 300
+    keeper.current()
+    second = keeper.epoch
+    assert second is not first
+    keeper.current()
+    assert keeper.epoch is second

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Positions in the change feed: what is news, what is remembered, what makes a worker reload."""
+"""Positions in the change feed: new entries, remembered gaps, and reloads of a worker."""
 
 from collections.abc import Collection
 
@@ -17,12 +17,12 @@ def entries(*ids: int, token: int = 1) -> tuple[Entry, ...]:
 
 
 def at(*ids: int) -> Position:
-    """The position of somebody who has read these entries, of a feed that begins with them."""
+    """The position after reading these entries, in a feed that begins with them."""
     return Position.of(ids[0], entries(*ids))
 
 
 def answer(position: Position, present: Collection[int]) -> Reading:
-    """What a database answers whose feed has these entries."""
+    """The answer of a database whose feed has these entries."""
     return Reading(
         entries(*sorted(one for one in present if one >= position.start)),
         False,
@@ -136,7 +136,7 @@ def test_a_worker_reads_on_after_each_removed_block(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize('window', [1, 2, 5])
 def test_no_order_of_commits_hides_an_entry(window: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever was committed since is news or makes the worker reload."""
+    """Commit ids in random order: each new one is read, or makes the worker reload."""
     monkeypatch.setattr(position_module, 'MAX_WINDOW', window)
     monkeypatch.setattr(position_module, 'MAX_ZONES', 2)
 

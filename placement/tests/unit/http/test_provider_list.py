@@ -6,7 +6,10 @@ from typing import NamedTuple
 
 import pytest
 
+from placement import microversions
 from placement.http import provider_list, views
+from placement.http.microversion import Api
+from placement.http.reply import Reply
 
 ROOT = 'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1'
 CHILD = 'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a2'
@@ -23,16 +26,19 @@ class Row(NamedTuple):
 
 
 @pytest.mark.parametrize('mount_point', ['', '/placement', '/100%s"\\é'])
-def test_text_is_the_json_of_the_views_of_the_providers(mount_point: str) -> None:
+@pytest.mark.parametrize('api', microversions.APIS.values(), ids=lambda api: str(api.version))
+def test_text_is_the_json_of_the_views_of_the_providers(api: Api, mount_point: str) -> None:
     rows = [
         Row(name='a "quoted" \\ name'),
         Row(name='Grüße 🐧 %(uuid)s \x00', generation=7),
-        Row(name=provider_list.MARK + 'generation'),
+        Row(name='\ue000\ue001'),
         Row(uuid=CHILD, parent_provider_uuid=ROOT),
         Row(root_provider_uuid=None),
     ]
 
-    (text,) = provider_list.as_text(rows, mount_point).pieces
+    shape = api.shape('resource_providers.list')
+    (text,) = provider_list.as_text(rows, mount_point, shape).pieces
 
-    shown = {'resource_providers': [views.provider(r, mount_point) for r in rows]}
+    newest = {'resource_providers': [views.provider(row, mount_point) for row in rows]}
+    shown = api.downgraded('resource_providers.list', Reply(newest)).body
     assert text == json.dumps(shown).encode()

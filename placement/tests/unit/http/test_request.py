@@ -2,15 +2,16 @@
 """JSON and query of a request (specification: http, "Request content")."""
 
 from typing import Any
+from unittest import mock
 
 import pytest
 import webob
 
 from placement import errors, microversions
-from placement.conf import ConfigOpts
 from placement.context import RequestContext
 from placement.http import candidate_query, microversion, querystring
 from placement.http.request import Query, Request, parse_json
+from placement.http.service import Service
 
 # JSON
 
@@ -77,53 +78,53 @@ def test_text_that_is_no_json_or_cannot_be_stored_is_refused(body: bytes) -> Non
 # Requests
 
 
-def request(
-    conf: ConfigOpts, version: str = microversions.NEWEST, path: str = '/', **blank: Any
-) -> Request:
+def request(version: str = microversions.NEWEST, path: str = '/', **blank: Any) -> Request:
     context = RequestContext(user_id='u', project_id='p', roles=['reader', 'member'])
     api = microversion.negotiated(microversions.APIS, f'placement {version}')
-    return Request(webob.Request.blank(path, **blank), api, {}, context, conf)
+    return Request(
+        webob.Request.blank(path, **blank), api, {}, context, mock.create_autospec(Service)
+    )
 
 
-def query(conf: ConfigOpts, text: str, version: str = microversions.NEWEST) -> Query:
-    asked = request(conf, version, f'/resource_providers?{text}')
+def query(text: str, version: str = microversions.NEWEST) -> Query:
+    asked = request(version, f'/resource_providers?{text}')
     return asked.validated_query('resource_providers.list')
 
 
 @pytest.mark.parametrize('text', ['name=%ff', '%ff=a', 'name=%ed%a0%80', 'name=a%00b'])
-def test_query_that_is_not_utf_8_is_refused(conf: ConfigOpts, text: str) -> None:
+def test_query_that_is_not_utf_8_is_refused(text: str) -> None:
     with pytest.raises(errors.InvalidQuery, match='Invalid query string parameters: '):
-        query(conf, text)
+        query(text)
 
 
-def test_unvalidated_returns_the_last_value_or_none(conf: ConfigOpts) -> None:
+def test_unvalidated_returns_the_last_value_or_none() -> None:
     def look(text: str) -> str | None:
-        return request(conf, path=f'/usages?{text}').unvalidated('project_id')
+        return request(path=f'/usages?{text}').unvalidated('project_id')
 
     assert look('project_id=a&project_id=b') == 'b'
     assert look('') is None
     assert look('project_id=%ff') is None
 
 
-def test_query_may_be_as_long_as_the_bound(conf: ConfigOpts) -> None:
+def test_query_may_be_as_long_as_the_bound() -> None:
     longest = 'a' * (querystring.MAX_LENGTH - len('name='))
-    assert query(conf, f'name={longest}').last('name') == longest
+    assert query(f'name={longest}').last('name') == longest
 
     with pytest.raises(errors.InvalidQuery) as raised:
-        query(conf, f'name={longest}a')
+        query(f'name={longest}a')
 
     words = 'the query string has 65537 characters, more than 65536'
     assert str(raised.value) == f'Invalid query string parameters: {words}'
-    asked = request(conf, path=f'/usages?project_id={longest}aaaaaaaa')
+    asked = request(path=f'/usages?project_id={longest}aaaaaaaa')
     assert asked.unvalidated('project_id') is None
 
 
 @pytest.mark.parametrize('groups', [querystring.MAX_GROUPS, querystring.MAX_GROUPS + 1])
 def test_candidates_may_be_asked_for_in_as_many_groups_as_the_bound(
-    conf: ConfigOpts, groups: int
+    groups: int,
 ) -> None:
     text = '&'.join(f'resources{number}=VCPU:1' for number in range(groups))
-    asked = request(conf, path=f'/allocation_candidates?group_policy=none&{text}')
+    asked = request(path=f'/allocation_candidates?group_policy=none&{text}')
     found = asked.validated_query('allocation_candidates.list')
 
     if groups == querystring.MAX_GROUPS:

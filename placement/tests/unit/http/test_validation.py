@@ -2,11 +2,13 @@
 """Accepted values and worded errors of schemas (specification: http, "Validation messages")."""
 
 import functools
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from placement.http import validation
 from placement.http.validation import MAX_QUOTED_DEPTH, Validator
 from placement.schemas import common
 from placement.tests.functional.fixtures.work import steps_of
@@ -62,7 +64,7 @@ NAMES = common.keyed_by(common.RESOURCE_CLASS_PATTERN, {'type': 'integer'})
 def test_name_that_ends_in_a_newline_is_refused(
     schema: common.Schema, accepted: object, refused: object, words: str
 ) -> None:
-    """The regular expressions of JSON schemas are those of ECMA-262: `$` is the end."""
+    """Check that `$` is the end, as in ECMA-262; in Python it also matches before a newline."""
     assert Validator(schema).find_error(accepted) is None
     assert words in str(Validator(schema).find_error(refused))
 
@@ -116,3 +118,32 @@ def test_deep_value_is_refused_without_quoting_it() -> None:
     assert "is not of type 'string'" in error
     assert 'On instance' not in error
     assert 'On instance' in str(Validator(common.UUID).find_error(deep[0]))
+
+
+def test_a_long_list_is_checked_with_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses = list[float]()
+    monkeypatch.setattr(time, 'sleep', pauses.append)
+    schema = {'type': 'array', 'items': {'type': 'object', 'required': ['a']}}
+    validator = Validator(schema)
+    every = validation.ITEMS_BETWEEN_PAUSES
+    for count, expected in ((0, 0), (1, 0), (every, 0), (every + 1, 1), (10 * every, 9)):
+        pauses.clear()
+        assert validator.find_error([{'a': 1}] * count) is None
+        assert len(pauses) == expected
+    # The item is named by its place in the whole list.
+    found = validator.find_error([{'a': 1}] * (every + 3) + [{}])
+    assert found is not None
+    assert f'On instance[{every + 3}]' in found
+
+
+def test_message_quotes_the_schema_without_the_descriptions_of_members() -> None:
+    value = common.described({'type': 'string', 'maxLength': 3}, 'A text for readers.')
+    validator = Validator(
+        {'type': 'object', 'properties': {'a': value}, 'patternProperties': {'^b': value}}
+    )
+
+    for name in ('a', 'b1'):
+        message = validator.find_error({name: 'long'})
+        assert message is not None
+        assert "'maxLength': 3" in message
+        assert 'readers' not in message

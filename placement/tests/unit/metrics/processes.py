@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts of several processes, and what a scrape makes of them."""
+"""Counts of several processes, and their sums in a scrape."""
 
 import os
 import pathlib
 import warnings
 from collections.abc import Callable, Mapping
 
-from placement.metrics.exporter import endpoint
+from placement.exporter import endpoint
 
 Samples = Mapping[str, float]
 
@@ -27,7 +27,7 @@ def samples(directory: pathlib.Path) -> Samples:
 
 
 def run_in_fork(work: Callable[[], None]) -> None:
-    """Do something in a process that is forked from this one, and ends without cleaning up."""
+    """Run a function in a forked process that exits without cleaning up."""
     with warnings.catch_warnings():
         # Python and eventlet, which other tests load, advise against it. Web servers do it.
         warnings.simplefilter('ignore', DeprecationWarning)

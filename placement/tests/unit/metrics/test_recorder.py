@@ -13,12 +13,13 @@ import pytest
 
 from placement.metrics import catalog
 from placement.metrics.recorder import Recorder
+from placement.metrics.slot import Slot
 from placement.middleware.http_metrics import METHODS, NO_ACTION, OTHER, OUTSIDE_ROUTES
-from placement.routes import ROUTES
+from placement.routes import installed_surface
 from placement.tests.unit.metrics.processes import run_in_fork, samples
 
 CODE = ('placement.concurrent_update',)
-FAILURES = 'placement_insight_failures_total{}'
+FAILURES = 'placement_snapshot_full_load_duration_seconds_total{}'
 
 
 def refuse(*_arguments: object) -> NoReturn:
@@ -27,6 +28,21 @@ def refuse(*_arguments: object) -> NoReturn:
 
 def files(directory: pathlib.Path) -> set[str]:
     return {path.name for path in directory.iterdir()}
+
+
+@pytest.mark.parametrize('name', ['0.lock', 'counter_0.db', 'counter_0.db.new'])
+def test_link_in_the_directory_is_not_followed(name: str, tmp_path: pathlib.Path) -> None:
+    directory, elsewhere = tmp_path / 'directory', tmp_path / 'elsewhere'
+    directory.mkdir()
+    # Files that are not damaged.
+    Slot(str(elsewhere)).release()
+    before = {path: path.stat() for path in elsewhere.iterdir()}
+    directory.joinpath(name).symlink_to(elsewhere / name)
+
+    with pytest.raises(OSError, match='symbolic links'):
+        Slot(str(directory))
+
+    assert {path: path.stat() for path in elsewhere.iterdir()} == before
 
 
 def test_histogram_counts_an_amount_in_each_bucket_that_has_room_for_it(
@@ -68,15 +84,15 @@ def test_no_count_of_any_thread_is_lost(recorder: Recorder, tmp_path: pathlib.Pa
 def test_a_forked_process_counts_in_a_slot_of_its_own(
     recorder: Recorder, tmp_path: pathlib.Path
 ) -> None:
-    recorder.add(catalog.INSIGHT_FAILURES)
+    recorder.add(catalog.SNAPSHOT_LOAD_SECONDS)
     recorder.set(catalog.SNAPSHOT_UPDATED, (), 1.0)
 
     def work() -> None:
-        recorder.add(catalog.INSIGHT_FAILURES, (), 10)
+        recorder.add(catalog.SNAPSHOT_LOAD_SECONDS, (), 10)
 
     run_in_fork(work)
     run_in_fork(work)
-    recorder.add(catalog.INSIGHT_FAILURES)
+    recorder.add(catalog.SNAPSHOT_LOAD_SECONDS)
 
     assert samples(tmp_path) == {
         FAILURES: 22, 'placement_snapshot_updated_timestamp_seconds{}': 1.0
@@ -92,7 +108,7 @@ def test_a_fork_does_not_hold_the_slot_of_a_parent_that_has_ended(tmp_path: path
         recorder.set(catalog.POOL_IN_USE, ('primary',), 5)
         if os.fork() == 0:
             os.close(stop[1])
-            recorder.add(catalog.INSIGHT_FAILURES)
+            recorder.add(catalog.SNAPSHOT_LOAD_SECONDS)
             os.write(ready[1], b'.')
             os.read(stop[0], 1)
         os._exit(0)
@@ -121,7 +137,7 @@ def test_a_damaged_file_is_removed_by_the_next_process_of_the_slot(
 ) -> None:
     (tmp_path / 'counter_0.db').write_bytes(b'\xff' * 64)
     recorder = Recorder(str(tmp_path))
-    recorder.add(catalog.INSIGHT_FAILURES)
+    recorder.add(catalog.SNAPSHOT_LOAD_SECONDS)
 
     assert samples(tmp_path) == {FAILURES: 1}
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
@@ -132,11 +148,11 @@ def test_a_damaged_file_is_removed_by_the_next_process_of_the_slot(
 def test_all_series_have_their_place_on_the_disk_from_the_start(
     recorder: Recorder, tmp_path: pathlib.Path
 ) -> None:
-    """Otherwise a full disk would end the process: files are memory to the library."""
+    """Check that no file grows: files are mapped, and growth on a full disk ends the process."""
     sizes = {path: path.stat().st_size for path in tmp_path.glob('*.db')}
     for path, size in sizes.items():
         assert path.stat().st_blocks * 512 >= size > 0
-    actions = {(route.action, route.method) for route in ROUTES}
+    actions = {(route.action, route.method) for route in installed_surface().routes}
     outside = itertools.product([NO_ACTION, *OUTSIDE_ROUTES.values()], [*METHODS, OTHER])
     for action, method in (*actions, *outside):
         recorder.observe(catalog.HTTP_DURATION, (action, method), 0.1)
@@ -145,7 +161,7 @@ def test_all_series_have_their_place_on_the_disk_from_the_start(
 
     assert recorder.failures == 0
     assert {path: path.stat().st_size for path in sizes} == sizes
-    assert len(ROUTES) > 40
+    assert len(installed_surface().routes) > 40
 
 
 def test_a_full_disk_costs_no_request_and_one_line(
@@ -155,7 +171,7 @@ def test_a_full_disk_costs_no_request_and_one_line(
         patch.setattr(os, 'posix_fallocate', refuse)
         recorder = Recorder(str(tmp_path))
         recorder.watch(catalog.POOL_IN_USE, ('primary',), lambda: 1)
-        recorder.add(catalog.INSIGHT_FAILURES)
+        recorder.add(catalog.SNAPSHOT_LOAD_SECONDS)
         recorder.set(catalog.POOL_IN_USE, ('primary',), 1)
         recorder.observe(catalog.SEARCH_WORK, (), 1)
         recorder.update_gauges()
@@ -165,7 +181,7 @@ def test_a_full_disk_costs_no_request_and_one_line(
     assert 'No space left on device' in caplog.text
     assert not list(tmp_path.glob('*.db'))
 
-    recorder.add(catalog.INSIGHT_FAILURES)
+    recorder.add(catalog.SNAPSHOT_LOAD_SECONDS)
     assert samples(tmp_path) == {FAILURES: 1}
     assert '1.lock' not in files(tmp_path)
     recorder.close()
@@ -176,12 +192,12 @@ def test_a_directory_that_is_made_possible_later_is_made_then(
 ) -> None:
     (tmp_path / 'run').touch()
     recorder = Recorder(str(tmp_path / 'run' / 'metrics'))
-    recorder.add(catalog.INSIGHT_FAILURES)
+    recorder.add(catalog.SNAPSHOT_LOAD_SECONDS)
     assert recorder.failures == 2
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
 
     (tmp_path / 'run').unlink()
-    recorder.add(catalog.INSIGHT_FAILURES)
+    recorder.add(catalog.SNAPSHOT_LOAD_SECONDS)
     assert samples(tmp_path / 'run' / 'metrics') == {FAILURES: 1}
     # It is for this user alone.
     assert (tmp_path / 'run' / 'metrics').stat().st_mode & 0o007 == 0

@@ -10,7 +10,7 @@ import webob
 
 from placement import errors
 from placement.middleware import body_limit
-from placement.tests.unit.middleware.samples import Inner, configuration, error_of
+from placement.tests.unit.middleware.samples import Inner, error_of
 
 MOST = 64 << 10
 
@@ -66,11 +66,23 @@ def test_malformed_chunks_are_a_failure_of_the_client(caplog: pytest.LogCaptureF
     assert "InvalidChunkSize('z')" in caplog.text
 
 
-def ask(stream: Any, length: str) -> tuple[webob.Response, Inner]:
+def test_body_in_chunks_is_refused_under_uwsgi() -> None:
+    chunked = {'HTTP_TRANSFER_ENCODING': 'chunked'}
+    response, inner = ask(object(), '', **chunked, **{'uwsgi.version': b'2.0.30'})
+
+    assert response.status_int == 411
+    assert 'send it with a Content-Length' in error_of(response)['detail']
+    assert not inner.environ
+
+    response, _ = ask(io.BytesIO(), '', **chunked)
+    assert response.status_int == 204
+
+
+def ask(stream: Any, length: str, **environ: Any) -> tuple[webob.Response, Inner]:
     """The answer to a request with this body, and the application inside."""
     inner = Inner()
-    conf = configuration(placement__max_request_body_size=MOST)
     request = webob.Request.blank('/')
     request.environ['wsgi.input'] = stream
     request.environ['CONTENT_LENGTH'] = length
-    return request.get_response(body_limit.BodyLimit(inner, conf)), inner
+    request.environ |= environ
+    return request.get_response(body_limit.BodyLimit(inner, MOST)), inner

@@ -4,20 +4,23 @@
 import json
 import pathlib
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from oslo_config import cfg
 
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
+from placement.db.engine.readiness import check_ready
 from placement.db.schema import migration, standard_names
 from placement.middleware import libraries
+from placement.tests.opened import database_on
 from placement.tests.unit.middleware.samples import Inner, ask
 
 
 @pytest.fixture
 def database(tmp_path: pathlib.Path) -> Iterator[Database]:
-    database = Database(create_engine(f'sqlite:///{tmp_path}/placement.sqlite'))
+    database = database_on(create_engine(f'sqlite:///{tmp_path}/placement.sqlite'))
     migration.sync(database.engine)
     standard_names.sync(database)
     yield database
@@ -35,14 +38,15 @@ SCHEMA = 'The schema of the database is not that of this release. Run "placement
         'DROP TABLE alembic_version',
         "UPDATE alembic_version SET version_num = 'b4ed3a175331'",
         'DELETE FROM placement_alembic_version',
+        "UPDATE placement_alembic_version SET version_num = '7b1e94d05c3a'",
     ],
 )
 def test_healthcheck_is_200_while_the_database_has_the_schema_of_this_release(
     conf: cfg.ConfigOpts, database: Database, statement: str
 ) -> None:
-    application = libraries.answer_healthcheck(Inner(), conf, database)
+    application = libraries.Healthcheck(Inner(), conf, partial(check_ready, database))
     assert ask(application, '/healthcheck', Accept='text/plain').text == 'The database answers.'
-    with database.writer() as connection:
+    with database.engine.begin() as connection:
         connection.exec_driver_sql(statement)
 
     answer = ask(application, '/healthcheck', Accept='application/json')
@@ -51,14 +55,26 @@ def test_healthcheck_is_200_while_the_database_has_the_schema_of_this_release(
     assert ask(application, '/healthcheck', method='HEAD').status_int == 503
 
 
-def test_healthcheck_does_not_tell_errors_to_strangers(
-    conf: cfg.ConfigOpts, database: Database, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize('revision', ['c40d9e2a715b', 'that of a later release'])
+def test_healthcheck_is_200_where_only_questions_below_insight_lack_tables(
+    conf: cfg.ConfigOpts, database: Database, revision: str
 ) -> None:
-    def fail(_database: Database) -> None:
+    application = libraries.Healthcheck(Inner(), conf, partial(check_ready, database))
+    with database.engine.begin() as connection:
+        connection.exec_driver_sql(
+            f"UPDATE placement_alembic_version SET version_num = '{revision}'"
+        )
+
+    assert ask(application, '/healthcheck').status_int == 200
+
+
+def test_healthcheck_does_not_tell_errors_to_strangers(
+    conf: cfg.ConfigOpts,
+) -> None:
+    def fail() -> None:
         raise RuntimeError('secret')
 
-    monkeypatch.setattr(libraries.readiness, 'check_ready', fail)
-    application = libraries.answer_healthcheck(Inner(), conf, database)
+    application = libraries.Healthcheck(Inner(), conf, fail)
 
     answer = ask(application, '/healthcheck', Accept='application/json')
     assert answer.status_int == 503
@@ -69,7 +85,8 @@ def test_healthcheck_needs_the_replica(
     conf: cfg.ConfigOpts, database: Database, tmp_path: pathlib.Path
 ) -> None:
     replica = create_engine(f'sqlite:///{tmp_path}/replica.sqlite')
-    application = libraries.answer_healthcheck(Inner(), conf, Database(database.engine, replica))
+    both = database_on(database.engine, replica)
+    application = libraries.Healthcheck(Inner(), conf, partial(check_ready, both))
 
     assert ask(application, '/healthcheck').status_int == 503
     migration.sync(replica)
@@ -82,12 +99,12 @@ def test_healthcheck_combines_with_disable_by_file(
 ) -> None:
     conf.set_override('backends', ['disable_by_file'], 'healthcheck')
     conf.set_override('disable_by_file_path', str(tmp_path / 'out'), 'healthcheck')
-    application = libraries.answer_healthcheck(Inner(), conf, database)
+    application = libraries.Healthcheck(Inner(), conf, partial(check_ready, database))
 
     assert ask(application, '/healthcheck').status_int == 200
     tmp_path.joinpath('out').touch()
     assert ask(application, '/healthcheck').status_int == 503
     tmp_path.joinpath('out').unlink()
-    with database.writer() as connection:
+    with database.engine.begin() as connection:
         connection.exec_driver_sql('DROP TABLE resource_classes')
     assert ask(application, '/healthcheck').status_int == 503

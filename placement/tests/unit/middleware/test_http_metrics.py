@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nobody can make series of metrics at will; functional/test_metrics counts requests by route."""
+"""Clients cannot create series of metrics; functional/test_metrics counts requests by route."""
 
 import pathlib
 

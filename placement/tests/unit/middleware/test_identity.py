@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is let in, and as whom (specification: http, "Authentication")."""
+"""Authentication of callers, and their identity (specification: http, "Authentication")."""
 
 import json
 import socket
@@ -108,12 +108,12 @@ def keystone_application(inner: Inner, monkeypatch: pytest.MonkeyPatch) -> WSGIA
 
     monkeypatch.setattr(_identity.IdentityServer, 'verify_token', verify)
     monkeypatch.setenv('OS_KEYSTONE_AUTHTOKEN__WWW_AUTHENTICATE_URI', 'http://identity')
-    application = identity.keystone(identity.ContextBuilder(inner), configuration())
+    application = identity.Keystone(identity.ContextBuilder(inner), configuration())
     return request_log.RequestLog(application)
 
 
 class TestKeystone:
-    """The strategy keystone, with an identity service that knows one token."""
+    """Requests with the strategy keystone, and an identity service with one valid token."""
 
     @pytest.fixture
     def application(self, inner: Inner, monkeypatch: pytest.MonkeyPatch) -> WSGIApplication:
@@ -139,7 +139,7 @@ class TestKeystone:
     def test_a_token_is_checked_where_memcached_is_configured(
         self, inner: Inner, monkeypatch: pytest.MonkeyPatch, strategy: str
     ) -> None:
-        """The extra ``memcached`` brings the libraries; that no server answers does not matter."""
+        """Use the libraries of the extra ``memcached``, without a memcached server."""
         monkeypatch.setenv('OS_KEYSTONE_AUTHTOKEN__MEMCACHED_SERVERS', '127.0.0.1:1')
         monkeypatch.setenv('OS_KEYSTONE_AUTHTOKEN__MEMCACHE_SECURITY_STRATEGY', strategy)
         monkeypatch.setenv('OS_KEYSTONE_AUTHTOKEN__MEMCACHE_SECRET_KEY', 'secret')
@@ -197,7 +197,7 @@ class TestKeystone:
         assert response.headers['Retry-After'] == '1'
 
     def test_a_503_of_the_service_stays_as_it_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Where a change may have been made, a client has to read before it asks again."""
+        """Keep a 503 with an unknown outcome: the client has to read before it retries."""
 
         class Unknown(Inner):
             def __call__(self, environ: Any, start_response: Any) -> Any:
@@ -218,7 +218,7 @@ class TestKeystone:
                 monkeypatch.setenv(f'OS_KEYSTONE_AUTHTOKEN__{name}', value)
             monkeypatch.setenv('OS_KEYSTONE_AUTHTOKEN__AUTH_URL', url)
             monkeypatch.setattr(identity, 'KEYSTONE_SECONDS', 1)
-            application = identity.keystone(identity.ContextBuilder(inner), configuration())
+            application = identity.Keystone(identity.ContextBuilder(inner), configuration())
             response = ask(request_log.RequestLog(application), X_Auth_Token=TOKEN)
 
         assert response.status_int == 503

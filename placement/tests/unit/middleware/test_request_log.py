@@ -104,6 +104,43 @@ def test_request_is_logged_at_its_start_and_at_its_end(
     ]
 
 
+def test_long_texts_are_logged_in_part(inner: Inner, caplog: pytest.LogCaptureFixture) -> None:
+    request = webob.Request.blank('/', method='M' * 60_000)
+    request.environ |= {
+        'PATH_INFO': '/' + '\xff' * 60_000,
+        'QUERY_STRING': '"' * 60_000,
+        'REMOTE_ADDR': '1' * 60_000,
+    }
+    request.get_response(request_log.RequestLog(inner, slow_seconds=1e-9))
+
+    described = (
+        f'{"1" * 1_024}... "{"M" * 1_024}... '
+        f'{("/" + "%FF" * 400)[:1_024]}...?{("%22" * 1_400)[:4_096]}..."'
+    )
+    ended, slow = lines(caplog)
+    assert ended == f'INFO {described} status: 204 len: - microversion: -'
+    assert slow.startswith(f'WARNING Slow request: {described} took ')
+
+
+def test_paths_and_queries_of_usual_length_are_logged_as_they_are(
+    logged: request_log.RequestLog, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, query = '/' + 'a' * 1_023, 'b' * 4_096
+    ask(logged, f'{path}?{query}')
+
+    assert lines(caplog) == [f'INFO - "GET {path}?{query}" status: 204 len: - microversion: -']
+
+
+def test_accept_header_of_thousands_of_ranges_is_not_read(
+    logged: request_log.RequestLog, inner: Inner
+) -> None:
+    ask(logged, Accept='a/b,' * 2_049)
+    assert inner.environ['HTTP_ACCEPT'] == 'application/json'
+
+    ask(logged, Accept='a/b,' * 2_048)
+    assert inner.environ['HTTP_ACCEPT'] == 'a/b,' * 2_048
+
+
 def test_unknown_values_are_logged_as_dashes(
     logged: request_log.RequestLog, caplog: pytest.LogCaptureFixture
 ) -> None:

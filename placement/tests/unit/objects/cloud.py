@@ -12,12 +12,14 @@ import sqlalchemy as sa
 from placement.context import RequestContext
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
+from placement.db.mode import Mode
 from placement.db.schema import migration, own_tables, standard_names, tables
 from placement.objects.allocation import AllocationList
 from placement.objects.claim import Claim
 from placement.objects.inventory import InventoryList
 from placement.objects.resource_provider import ResourceProvider
 from placement.schemas.common import NOT_SENT, NotSent
+from placement.tests.opened import database_on
 
 # By consumer and provider, both called by their names in the test, the amounts by class.
 Wanted = Mapping[str, Mapping[str, int]]
@@ -33,7 +35,7 @@ def _migrated() -> bytes:
     """A database with the newest schema, the standard traits and the standard classes."""
     engine = create_engine('sqlite://')
     migration.sync(engine)
-    standard_names.sync(Database(engine))
+    standard_names.sync(database_on(engine))
     content: bytes
     with engine.connect() as connection:
         content = connection.connection.driver_connection.serialize()  # type: ignore[union-attr]
@@ -46,7 +48,7 @@ def create_database() -> Database:
     engine = create_engine('sqlite://')
     with engine.connect() as connection:
         connection.connection.driver_connection.deserialize(_migrated())  # type: ignore[union-attr]
-    return Database(engine)
+    return database_on(engine)
 
 
 class Cloud:
@@ -76,7 +78,7 @@ class Cloud:
         self.inventories(**inventories).replace(provider, provider.generation)
 
     def inventories(self, **inventories: int | Mapping[str, Any]) -> InventoryList:
-        """Inventories that nobody has yet."""
+        """Inventories that are not in the database yet."""
         bodies = {
             resource_class: {'total': value} if isinstance(value, int) else value
             for resource_class, value in inventories.items()
@@ -131,13 +133,13 @@ class Cloud:
 
     def rows(self, column: Any, *conditions: Any) -> list[tuple[Any, ...]]:
         """Select a column."""
-        with self.database.reader() as connection:
+        with self.database.begin(Mode.READ) as connection:
             found = connection.execute(sa.select(column).where(*conditions))
             return [tuple(row) for row in found]
 
     def everything(self) -> dict[str, list[tuple[Any, ...]]]:
-        """Every row of every table, to be compared with what there is later."""
-        with self.database.reader() as connection:
+        """All rows of all tables, for later comparison."""
+        with self.database.begin(Mode.READ) as connection:
             return {
                 table.name: [tuple(row) for row in connection.execute(sa.select(table))]
                 for table in (*tables.metadata.sorted_tables, own_tables.change_feed)

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An empty cloud for the tests beside this file."""
+"""An empty cloud for the tests in this directory."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from placement.feed import change_feed
+from placement.feed import sink
 from placement.tests.unit.objects.cloud import Cloud, create_database
 
 
 @pytest.fixture
 def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
     """A cloud that has no providers yet."""
-    # By chance a write removes old entries of the change feed, which would be counted with it.
-    monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 2**62)
+    # Now and then a write removes old entries of the change feed, which would be counted with it.
+    monkeypatch.setattr(sink, 'WRITES_BETWEEN', 2**62)
     database = create_database()
     yield Cloud(database)
     database.dispose()

@@ -89,7 +89,7 @@ CLASSES = ('VCPU', 'MEMORY_MB', 'DISK_GB', 'PCPU', 'VGPU', 'FPGA')
 
 @pytest.fixture
 def many(cloud: Cloud) -> Cloud:
-    """Twelve hosts with six classes each; those who own consumers are known already."""
+    """Twelve hosts with six classes each; the project, user and type of consumers exist."""
     for number in range(12):
         cloud.add(f'host{number}')
         cloud.give(f'host{number}', **dict.fromkeys(CLASSES, 1000))
@@ -98,7 +98,7 @@ def many(cloud: Cloud) -> Cloud:
 
 
 def amounts(hosts: int, classes: int) -> dict[str, dict[str, int]]:
-    """One of each of some classes from each of some hosts."""
+    """Amounts of 1 of the first classes on each of the first hosts."""
     return {f'host{number}': dict.fromkeys(CLASSES[:classes], 1) for number in range(hosts)}
 
 
@@ -140,7 +140,7 @@ def test_a_new_consumer_costs_five_statements_and_its_release_three(many: Cloud)
 def test_release_without_delete_returning_reads_the_providers_first(
     many: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such is MySQL, unlike MariaDB."""
+    """Switch DELETE ... RETURNING off, which MySQL lacks, unlike MariaDB."""
     many.take('server', amounts(3, 2))
     monkeypatch.setattr(many.database.engine.dialect, 'delete_returning', False)
 
@@ -213,7 +213,7 @@ def test_a_reshape_costs_the_same_for_many_consumers(cloud: Cloud) -> None:
 
 def test_an_allocation_of_an_unknown_consumer_counts_and_is_not_shown(hosts: Cloud) -> None:
     hosts.take('ghost', {'host': {'VCPU': 5}})
-    with hosts.database.writer() as connection:
+    with hosts.database.engine.begin() as connection:
         connection.execute(sa.delete(tables.consumers))
 
     host = hosts.provider('host')

@@ -95,7 +95,7 @@ def test_override_of_the_admin_rule_does_not_change_other_rules(
 def test_enforcer_notices_a_policy_file_that_is_added_changed_and_removed(
     conf: cfg.ConfigOpts, tmp_path: pathlib.Path, name: str
 ) -> None:
-    """A file of the directory overrides the policy file."""
+    """Add, change and remove the policy file, or a file in the policy directory."""
     file = tmp_path / name
     if file.name != name:
         file.parent.mkdir()

@@ -122,7 +122,7 @@ def _signed(names: list[str]) -> tuple[list[str], list[str]]:
 
 
 def search(snapshot: Snapshot, query: str, **options: object) -> Result:
-    """What the query finds."""
+    """The result of a query."""
     return find_candidates(snapshot, parse(query, **options), random.Random(7))
 
 
@@ -135,7 +135,7 @@ def who(result: Result) -> list[str]:
 
 
 def mapped(result: Result) -> list[dict[str, list[str]]]:
-    """Who serves each group, for each candidate."""
+    """The providers of each group, for each candidate."""
     return [
         {suffix: sorted(one.uuid for one in ones) for suffix, ones in candidate.mappings.items()}
         for candidate in result.candidates

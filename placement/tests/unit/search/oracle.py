@@ -26,7 +26,7 @@ class Found:
 
 @dataclasses.dataclass(frozen=True)
 class Solution:
-    """One way to serve one group: who serves each class, and everybody who serves anything."""
+    """One way to serve one group: the provider of each class, and all providers that take part."""
 
     group: RequestGroup
     servers: Mapping[str, ProviderRow]
@@ -71,7 +71,7 @@ class Cloud:
         return roots
 
     def is_in_tree(self, row: ProviderRow, uuid: str) -> bool:
-        """Whether the provider is in the tree of the provider with this uuid."""
+        """True if the provider is in the tree of the provider with this uuid."""
         return any(other.uuid == uuid for other in self.tree(self.root(row)))
 
     def unused(self) -> 'Cloud':
@@ -89,7 +89,7 @@ def unused(row: ProviderRow) -> ProviderRow:
 
 
 def nearly_full(rows: Iterable[ProviderRow], left: Callable[[], int]) -> list[ProviderRow]:
-    """The cloud with no more than so much left of each inventory, not counting its ratio."""
+    """The cloud with at most `left()` units left of each inventory, without its ratio."""
     return [
         row._replace(
             inventories={
@@ -130,7 +130,7 @@ def summarised(cloud: Cloud, request: CandidateRequest, candidates: Iterable[Fou
 
 
 def allows_anchor(request: CandidateRequest, root: ProviderRow) -> bool:
-    """Whether candidates may be held together by the tree of this root."""
+    """True if candidates may be held together by the tree of this root."""
     return request.root_required <= set(root.traits) and not (
         request.root_forbidden & set(root.traits)
     )
@@ -169,7 +169,7 @@ def unsuffixed_solutions(
 def may_serve_unsuffixed(
     cloud: Cloud, group: RequestGroup, anchor: ProviderRow, row: ProviderRow
 ) -> bool:
-    """Whether the provider may serve a class of the group, as far as amounts do not matter."""
+    """True if the provider may serve a class of the group, as far as amounts do not matter."""
     is_of_tree = cloud.root(row) is anchor
     if group.in_tree is not None and not (is_of_tree and cloud.is_in_tree(row, group.in_tree)):
         return False
@@ -184,7 +184,7 @@ def may_serve_unsuffixed(
 def suffixed_solutions(
     cloud: Cloud, group: RequestGroup, anchor: ProviderRow
 ) -> Iterator[Solution]:
-    """One provider satisfies everything by itself."""
+    """Every way to serve a suffixed group: one provider that satisfies all its conditions."""
     for row in cloud.rows.values():
         if (
             anchor in cloud.anchors(row)
@@ -201,17 +201,17 @@ def suffixed_solutions(
 def solution(
     group: RequestGroup, servers: Mapping[str, ProviderRow], rows: Iterable[ProviderRow]
 ) -> Solution:
-    """The solution, naming nobody twice."""
+    """The solution, without duplicate providers."""
     return Solution(group, servers, tuple({row.id: row for row in rows}.values()))
 
 
 def is_member(group: RequestGroup, row: ProviderRow) -> bool:
-    """Whether this one provider meets every condition of member_of."""
+    """True if this one provider meets every condition of member_of."""
     return all(alternatives & set(row.aggregates) for alternatives in group.member_of)
 
 
 def fits(row: ProviderRow, name: str, amount: int) -> bool:
-    """Whether the amount fits what the provider has of the class.
+    """True if the amount fits what the provider has of the class.
 
     Specification: conventions, "Capacity and fit".
     """
@@ -234,7 +234,7 @@ def capacity(inventory: InventoryRow) -> float:
 
 
 def is_allowed(cloud: Cloud, request: CandidateRequest, combination: tuple[Solution, ...]) -> bool:
-    """Whether solutions of all groups go together."""
+    """True if solutions of all groups go together."""
     return (
         (not request.isolate or is_isolated(combination))
         and all(is_subtree(cloud, combination, suffixes) for suffixes in request.same_subtree)
@@ -244,7 +244,7 @@ def is_allowed(cloud: Cloud, request: CandidateRequest, combination: tuple[Solut
 
 
 def is_isolated(combination: tuple[Solution, ...]) -> bool:
-    """Whether no provider satisfies two suffixed groups."""
+    """True if no provider satisfies two suffixed groups."""
     ids = [
         row.id
         for solution in combination
@@ -255,7 +255,7 @@ def is_isolated(combination: tuple[Solution, ...]) -> bool:
 
 
 def is_subtree(cloud: Cloud, combination: tuple[Solution, ...], suffixes: frozenset[str]) -> bool:
-    """Whether one of those who satisfy the named groups is an ancestor of all of them."""
+    """True if one of those who satisfy the named groups is an ancestor of all of them."""
     rows = [
         row
         for solution in combination
@@ -266,7 +266,7 @@ def is_subtree(cloud: Cloud, combination: tuple[Solution, ...], suffixes: frozen
 
 
 def amounts(combination: tuple[Solution, ...]) -> list[tuple[ProviderRow, str, int]]:
-    """What all groups together take from each provider and class."""
+    """The total amounts of all groups by provider and class."""
     rows: dict[int, ProviderRow] = {}
     sums: dict[tuple[int, str], int] = {}
     for solution in combination:
@@ -277,7 +277,7 @@ def amounts(combination: tuple[Solution, ...]) -> list[tuple[ProviderRow, str, i
 
 
 def fits_in_sum(row: ProviderRow, name: str, amount: int) -> bool:
-    """Whether a sum fits: min_unit and step_size are a matter of each group."""
+    """True if a sum fits: min_unit and step_size are a matter of each group."""
     inventory = InventoryRow(*row.inventories[name])
     # That the capacity should be truncated here makes no difference to whole amounts.
     return inventory.used + amount <= capacity(inventory) and amount <= inventory.max_unit
@@ -287,14 +287,14 @@ def fits_in_sum(row: ProviderRow, name: str, amount: int) -> bool:
 
 
 def takes_one_of_each_tree(cloud: Cloud, combination: tuple[Solution, ...]) -> bool:
-    """Whether no two providers of one tree give resources."""
+    """True if no two providers of one tree give resources."""
     givers = {row.id: row for row, name, amount in amounts(combination)}
     roots = [cloud.root(row).id for row in givers.values()]
     return len(roots) == len(set(roots))
 
 
 def candidate(combination: tuple[Solution, ...]) -> Found:
-    """What a client is shown of the combination.  Section 3."""
+    """The candidate of a combination in the answer.  Section 3."""
     return Found(
         frozenset((row.uuid, name, amount) for row, name, amount in amounts(combination)),
         frozenset(

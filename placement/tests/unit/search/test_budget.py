@@ -9,7 +9,6 @@ import random
 from unittest import mock
 
 from placement.search.candidates import find_candidates
-from placement.search.insight.condition import Verdict
 from placement.search.model.provider import InventoryRow, ProviderRow
 from placement.search.model.request import CandidateRequest, RequestGroup
 from placement.search.model.snapshot import Snapshot
@@ -39,7 +38,8 @@ def test_hard_host_holds_nobody_up() -> None:
     rows, query = hard_host(1)
     for host in range(2, 52):
         rows += packing(host, 6, 30, HARD)[0]
-    with mock.patch(f'{BACKTRACKING}.SLICE', 50):
+    # Serving 17 groups takes some 100 steps if there is room for all of them.
+    with mock.patch(f'{BACKTRACKING}.SLICE', 200):
         result = search(cloud(*rows), query, limit=10)
     assert len(result.candidates) == 10
     # Its search is put off, and ten others have been found by then.
@@ -66,12 +66,6 @@ def test_cut_search_says_so() -> None:
     with mock.patch(f'{BACKTRACKING}.SLICE', 50):
         result = search(cloud(*rows), query, budget=100)
     assert result.is_cut
-    assert result.explanation is not None
-    assert result.explanation.verdict is Verdict.UNKNOWN
-    assert result.explanation.line == (
-        f'No candidates: the search budget was spent after {result.work} steps; '
-        'unknown whether it could fit.'
-    )
 
 
 def test_budget_cuts_an_answer_that_is_too_long() -> None:
@@ -85,12 +79,11 @@ def test_budget_cuts_an_answer_that_is_too_long() -> None:
 def test_large_groups_of_which_each_needs_a_slot_are_counted() -> None:
     functions = [provider(f'pf{number}', parent='cn', VF=8) for number in range(50)]
     groups = '&'.join(f'resources_{number}=VF:{5 + number % 2}' for number in range(51))
-    result = search(cloud(provider('cn'), *functions), f'{groups}&group_policy=none')
+    snapshot, query = cloud(provider('cn'), *functions), f'{groups}&group_policy=none'
+    result = search(snapshot, query)
     assert not result.candidates
-    assert result.explanation is not None
-    assert result.explanation.verdict is Verdict.INFEASIBLE
-    # No more than a look at each slot for each group, in the search and for its explanation.
-    assert result.work < 4 * 50 * 51
+    # No more than a look at each slot for each group.
+    assert result.work < 2 * 50 * 51
 
 
 def test_one_provider_has_to_bring_all_traits_that_a_single_class_collects() -> None:
@@ -116,7 +109,10 @@ def work_of(query: str, *hosts: dict, **options: object) -> int:
 def test_work_grows_with_the_alternatives_that_a_profile_is_compared_with() -> None:
     hosts = [provider(f'cn{n}', VCPU=8, traits=f'A B C{n}') for n in range(100)]
     one, many = (
-        work_of('resources_1=VCPU:1' + '&required_1=in:A,B' * sets, *hosts) for sets in (1, 401)
+        work_of(
+            'resources_1=VCPU:1' + ''.join(f'&required_1=in:A,B{n}' for n in range(sets)), *hosts
+        )
+        for sets in (1, 401)
     )
     assert many - one >= 100 * 400 // 10
 

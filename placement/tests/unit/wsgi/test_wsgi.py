@@ -98,7 +98,7 @@ def test_without_a_database_there_is_no_application(directory: pathlib.Path) -> 
 
 @pytest.fixture
 def warnings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Warnings logged at start, where logging itself is set up anew."""
+    """The warnings logged at start."""
     warnings: list[str] = []
     monkeypatch.setattr(wsgi.LOG, 'warning', warnings.append)
     return warnings
@@ -137,14 +137,14 @@ def log(directory: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 def put_a_directory(log: pathlib.Path) -> Callable[[], None]:
-    """Put a directory in the place of the log; the function that puts it right."""
+    """Replace the log with a directory; return a function that removes it."""
     log.unlink(missing_ok=True)
     log.mkdir()
     return log.rmdir
 
 
 def take_the_directory(log: pathlib.Path) -> Callable[[], None]:
-    """Put a file in the place of the directory of the log; the function that puts it right."""
+    """Replace the directory of the log with a file; return a function that restores it."""
     aside = log.parent.with_name('aside')
     log.parent.rename(aside)
     log.parent.touch()
@@ -164,7 +164,7 @@ def test_requests_are_answered_while_the_log_cannot_be_opened(
     capfd: pytest.CaptureFixture[str],
     at_start: bool,
 ) -> None:
-    """Also where that is so when the service starts."""
+    """Obstruct the log before or after the start of the service."""
 
     def ask(query: str) -> None:
         assert webob.Request.blank(f'/?{query}').get_response(application).status_int == 200

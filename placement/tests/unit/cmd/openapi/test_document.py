@@ -7,16 +7,17 @@ from typing import Any
 import openapi_spec_validator
 import pytest
 
-from placement import microversions
 from placement.cmd.openapi import document
 from placement.http.microversion import Api
+from placement.routes import installed_surface
 from placement.tests.thorough import THOROUGH
 
-APIS = list(microversions.APIS.values())
+SURFACE = installed_surface()
+APIS = list(SURFACE.apis.values())
 
 
 def described(version: str) -> dict[str, Any]:
-    return document.document(document.version_named(version))
+    return document.document(SURFACE, document.version_named(SURFACE, version))
 
 
 def operation(version: str, method: str, path: str) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def names_in_query(version: str, path: str) -> set[str]:
 )
 def test_document_of_every_version_is_valid_openapi(api: Api) -> None:
     # What is validated is what is printed.
-    text = json.dumps(document.document(api))
+    text = json.dumps(document.document(SURFACE, api))
 
     openapi_spec_validator.OpenAPIV31SpecValidator(json.loads(text)).validate()
 

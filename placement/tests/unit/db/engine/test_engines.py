@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a service waits for its database."""
+"""The wait of a service for its database."""
 
 import contextlib
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ class Engine:
 
     @contextlib.contextmanager
     def connect(self) -> Iterator[None]:
-        """Fail for as often as that was said."""
+        """Fail the given number of times."""
         self.attempts += 1
         if self.attempts <= self._missing:
             raise self._error
@@ -32,7 +32,7 @@ class Engine:
 
 
 def refused(words: str) -> Exception:
-    """What PostgreSQL's driver raises, which tells no code."""
+    """The error of PostgreSQL's driver, which has no code."""
     return sa.exc.OperationalError('', {}, psycopg.OperationalError(words))
 
 
@@ -41,6 +41,8 @@ AWAY = [
     refused('connection failed: Connection refused'),
     refused('connection failed: FATAL:  the database system is starting up'),
     refused('connection failed: FATAL:  sorry, too many clients already'),
+    refused('connection failed: FATAL:  server login has been failing, try again later'),
+    refused('connection failed: FATAL:  no more connections allowed (max_client_conn)'),
     sa.exc.OperationalError('', {}, pymysql.err.OperationalError(1040, 'Too many connections')),
 ]
 

@@ -12,7 +12,7 @@ from oslo_db import exception as db_errors
 from pymysql.constants import CR, ER
 
 from placement.db.engine.causes import Cause
-from placement.db.engine.failures import cause_of, message_of
+from placement.db.engine.failures import cause_of, is_of_database, message_of
 
 
 def raised(original: Exception) -> sa.exc.DBAPIError:
@@ -57,6 +57,12 @@ MYSQL_NUMBERS = [
     (ER.BAD_FIELD_ERROR, Cause.SCHEMA),
     (ER.DATA_TOO_LONG, Cause.VALUE),
     (ER.WARN_DATA_OUT_OF_RANGE, Cause.VALUE),
+    # MySQL's, for a character that utf8mb3 does not have.
+    (3854, Cause.VALUE),
+    # MariaDB's, for one that the character set of an expression does not have.
+    (1977, Cause.VALUE),
+    # ProxySQL's, where it reaches no server.
+    (9001, Cause.NOT_READY),
 ]
 
 POSTGRESQL_STATES = [
@@ -66,6 +72,9 @@ POSTGRESQL_STATES = [
     (psycopg.errors.StatementCompletionUnknown, Cause.LOST_CONNECTION),
     (psycopg.errors.ConnectionFailure, Cause.LOST_CONNECTION),
     (psycopg.errors.AdminShutdown, Cause.LOST_CONNECTION),
+    # Behind a pooler that gives each transaction another connection to the server.
+    (psycopg.errors.InvalidSqlStatementName, Cause.LOST_CONNECTION),
+    (psycopg.errors.DuplicatePreparedStatement, Cause.LOST_CONNECTION),
     (psycopg.errors.ReadOnlySqlTransaction, Cause.NOT_READY),
     (psycopg.errors.TooManyConnections, Cause.NOT_READY),
     (psycopg.errors.CannotConnectNow, Cause.NOT_READY),
@@ -121,6 +130,7 @@ def test_code_of_sqlite_has_its_cause(code: int, cause: Cause) -> None:
         (db_errors.DBDuplicateEntry(), Cause.CONFLICT),
         (db_errors.DBConnectionError(), Cause.LOST_CONNECTION),
         (db_errors.DBDataError(), Cause.VALUE),
+        (db_errors.DBInvalidUnicodeParameter(), Cause.VALUE),
         (db_errors.DBError(), None),
         (sa.exc.TimeoutError('QueuePool limit reached'), Cause.NO_FREE_CONNECTION),
         (raised(pymysql.err.ProgrammingError(1064, 'syntax')), None),
@@ -147,6 +157,24 @@ def test_code_of_sqlite_has_its_cause(code: int, cause: Cause) -> None:
 )
 def test_error_has_its_cause(error: Exception, cause: Cause | None) -> None:
     assert cause_of(error) is cause
+
+
+@pytest.mark.parametrize(
+    ('original', 'expected'),
+    [
+        (pymysql.err.OperationalError(1568, 'made up'), True),
+        (pymysql.err.InterfaceError(12345, 'made up'), True),
+        (psycopg.errors.InternalError_(), True),
+        (psycopg.errors.SyntaxError(), False),
+        (pymysql.err.ProgrammingError(1064, 'syntax'), False),
+        (of_sqlite(sqlite3.SQLITE_INTERRUPT), True),
+        (ValueError(), False),
+    ],
+    ids=str,
+)
+def test_driver_says_whether_the_database_failed(original: Exception, expected: bool) -> None:
+    assert is_of_database(original) == expected
+    assert is_of_database(db_errors.DBError(raised(original))) == expected
 
 
 def test_mysql_error_is_classified_by_its_number_not_by_its_sqlstate() -> None:

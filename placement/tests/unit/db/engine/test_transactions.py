@@ -16,11 +16,16 @@ from oslo_db import exception as db_errors
 
 from placement import errors
 from placement.context import RequestContext
+from placement.db.changes import Changes, NameKind, Part
 from placement.db.engine import transactions
 from placement.db.engine.backoff import FIRST_DELAY, MAX_DELAY
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
+from placement.db.mode import Mode
 from placement.db.schema import migration, tables
+from placement.db.transaction import in_transaction
+from placement.feed.sink import open_database
+from placement.tests.opened import database_on
 from placement.tests.unit.middleware.samples import configuration
 
 CONFLICTS = [
@@ -38,17 +43,18 @@ class Writer:
         self._failures = list(failures)
         self.attempts = 0
 
-    @transactions.writer
+    @in_transaction(Mode.WRITE)
     def insert(self, name: str) -> int:
         """Insert a trait and fail as told; the last failure stays."""
         self.attempts += 1
         self._context.connection.execute(sa.insert(tables.traits).values(name=name))
+        self._context.changes.name(NameKind.TRAIT, name)
         failure = self._failures.pop(0) if len(self._failures) > 1 else self._failures[0]
         if failure is not None:
             raise failure
         return self.attempts
 
-    @transactions.reader
+    @in_transaction(Mode.READ)
     def read(self) -> list[str]:
         """The names of all traits."""
         self.attempts += 1
@@ -69,6 +75,13 @@ def delays(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     found: list[float] = []
     monkeypatch.setattr(time, 'sleep', found.append)
     return found
+
+
+def let_pass(monkeypatch: pytest.MonkeyPatch, seconds: int) -> None:
+    """Let so many seconds pass between two looks at the clock."""
+    times = iter(range(0, 1000, seconds))
+    clock = types.SimpleNamespace(monotonic=lambda: float(next(times)))
+    monkeypatch.setattr(transactions, 'time', clock)
 
 
 def names(context: RequestContext) -> list[str]:
@@ -144,19 +157,71 @@ def test_cause_decides_about_attempts_and_answer(
     assert all('SELECT' not in record.getMessage() for record in caplog.records)
 
 
+def duplicate(key: str) -> Exception:
+    original = pymysql.err.IntegrityError(1062, f"Duplicate entry '{key}' for key 'name'")
+    return db_errors.DBDuplicateEntry(['name'], sa.exc.IntegrityError('', {}, original))
+
+
+def test_key_that_stays_a_duplicate_is_not_tried_ten_times(context: RequestContext) -> None:
+    writer = Writer(context, duplicate('a'))
+
+    with pytest.raises(errors.DuplicateKey):
+        writer.insert('CUSTOM_A')
+
+    assert writer.attempts == transactions.SAME_DUPLICATES
+    assert names(context) == []
+
+
+def test_keys_that_others_insert_one_after_the_other_are_tried_on(
+    context: RequestContext, delays: list[float]
+) -> None:
+    writer = Writer(context, *(duplicate(str(number)) for number in range(6)), None)
+    assert writer.insert('CUSTOM_A') == 7
+
+
+def test_unknown_failure_of_the_database_is_a_defect_and_unavailable(
+    context: RequestContext, caplog: pytest.LogCaptureFixture
+) -> None:
+    writer = Writer(context, of_mysql(1568))
+
+    with pytest.raises(errors.DatabaseFailed) as raised:
+        writer.insert('CUSTOM_A')
+
+    assert raised.value.retry_after is None
+    assert writer.attempts == 1
+    (record,) = (one for one in caplog.records if one.levelname == 'ERROR')
+    assert record.exc_info
+    assert 'secret words' not in str(raised.value)
+    assert names(context) == []
+
+
+def test_error_of_a_statement_stays_as_it_is(context: RequestContext) -> None:
+    original = pymysql.err.ProgrammingError(1064, 'syntax')
+    with pytest.raises(sa.exc.ProgrammingError):
+        Writer(context, sa.exc.ProgrammingError('', {}, original)).insert('CUSTOM_A')
+
+
 def test_writer_begins_no_attempt_after_its_time_is_up(
     context: RequestContext, delays: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each attempt at a server that does not answer takes as long as the driver waits."""
-    seconds = iter(range(0, 1000, 11))
-    clock = types.SimpleNamespace(monotonic=lambda: float(next(seconds)))
-    monkeypatch.setattr(transactions, 'time', clock)
+    """Let each attempt take 11 seconds, as the driver does with a silent server."""
+    let_pass(monkeypatch, seconds=11)
     writer = Writer(context, db_errors.DBConnectionError())
 
     with pytest.raises(errors.DatabaseUnavailable):
         writer.insert('CUSTOM_A')
 
     assert writer.attempts == 2
+
+
+def test_writer_tries_again_after_a_first_conflict_that_came_late(
+    context: RequestContext, delays: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Let the locks of others, which the first attempt waits for, take 30 seconds."""
+    let_pass(monkeypatch, seconds=30)
+    writer = Writer(context, db_errors.DBDeadlock(), None)
+
+    assert writer.insert('CUSTOM_A') == 2
 
 
 def test_backoff_is_short_and_bounded_and_has_jitter(
@@ -186,7 +251,8 @@ def test_writer_does_not_retry_other_errors_and_rolls_back(
 
     assert writer.attempts == 1
     assert names(context) == []
-    assert context.open_connection is None
+    with pytest.raises(RuntimeError, match='no transaction is open'):
+        _ = context.connection
 
 
 # Nesting
@@ -197,17 +263,18 @@ def test_function_called_in_a_transaction_joins_it(context: RequestContext) -> N
     begun: list[sa.Connection] = []
     sa.event.listen(context.database.engine, 'begin', begun.append)
 
-    @transactions.reader
+    @in_transaction(Mode.READ)
     def inner_reader(context: RequestContext) -> list[str]:
         seen.append(context.connection)
         return list(context.connection.scalars(sa.select(tables.traits.c.name)))
 
-    @transactions.writer
+    @in_transaction(Mode.WRITE)
     def inner_writer(context: RequestContext) -> None:
         seen.append(context.connection)
         context.connection.execute(sa.insert(tables.traits).values(name='CUSTOM_A'))
+        context.changes.name(NameKind.TRAIT, 'CUSTOM_A')
 
-    @transactions.writer
+    @in_transaction(Mode.WRITE)
     def outer(context: RequestContext) -> list[str]:
         seen.append(context.connection)
         inner_writer(context)
@@ -216,13 +283,14 @@ def test_function_called_in_a_transaction_joins_it(context: RequestContext) -> N
     assert outer(context) == ['CUSTOM_A']
     assert len(set(map(id, seen))) == 1
     assert len(begun) == 1
-    assert context.open_connection is None
+    with pytest.raises(RuntimeError, match='no transaction is open'):
+        _ = context.connection
 
 
 def test_error_of_the_outer_function_rolls_back_the_inner_one(context: RequestContext) -> None:
     inner = Writer(context, None)
 
-    @transactions.writer
+    @in_transaction(Mode.WRITE)
     def outer(_context: RequestContext) -> None:
         inner.insert('CUSTOM_A')
         raise ValueError('after all')
@@ -239,7 +307,7 @@ def test_conflict_of_the_inner_function_retries_the_outer_one(
     inner = Writer(context, db_errors.DBDeadlock(), None)
     attempts = []
 
-    @transactions.writer
+    @in_transaction(Mode.WRITE)
     def outer(_context: RequestContext) -> None:
         attempts.append(inner.attempts)
         inner.insert('CUSTOM_A')
@@ -263,7 +331,7 @@ def on_file(path: pathlib.Path) -> Iterator[Database]:
     """A migrated database in a file."""
     engine = create_engine(f'sqlite:///{path}')
     migration.sync(engine)
-    database = Database(engine)
+    database = database_on(engine)
     yield database
     database.dispose()
 
@@ -285,7 +353,7 @@ def test_sqlite_file_has_a_write_ahead_log_and_foreign_keys(
 
 
 def in_threads(count: int, work: Callable[[int], object]) -> None:
-    """Do something in many threads; a failure of one is raised."""
+    """Run a function in several threads, and raise the failure of any."""
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
         list(pool.map(work, range(count), timeout=60))
 
@@ -294,15 +362,17 @@ def in_threads(count: int, work: Callable[[int], object]) -> None:
 def test_writers_wait_for_each_other_and_lose_no_update(
     kind: str, request: pytest.FixtureRequest
 ) -> None:
-    """Each reads, waits and writes what it has read plus one."""
+    """Increment a generation in many threads, with a pause between read and write."""
     database = request.getfixturevalue(kind)
-    with database.writer() as connection:
+    with database.engine.begin() as connection:
         connection.execute(
             sa.insert(tables.resource_providers).values(uuid='u', name='n', generation=0)
         )
 
     def count_up(_number: int) -> None:
-        with database.writer() as connection:
+        changes = Changes()
+        changes.provider([1], Part.PLACE)
+        with database.begin(Mode.WRITE, changes=changes) as connection:
             generation = connection.scalar(sa.select(tables.resource_providers.c.generation))
             time.sleep(0.002)
             connection.execute(
@@ -311,16 +381,16 @@ def test_writers_wait_for_each_other_and_lose_no_update(
 
     in_threads(8, count_up)
 
-    with database.reader() as connection:
+    with database.begin(Mode.READ) as connection:
         assert connection.scalar(sa.select(tables.resource_providers.c.generation)) == 8
 
 
 def _open_and_write(url: str, number: int, barrier: Barrier) -> None:
-    """What each process does: open a file that is not there yet, migrate it, and write."""
+    """Open a file that does not exist yet, migrate it, and write."""
     engine = create_engine(url)
     barrier.wait(60)
     migration.sync(engine)
-    Writer(RequestContext(Database(engine)), None).insert(f'CUSTOM_{number}')
+    Writer(RequestContext(database_on(engine)), None).insert(f'CUSTOM_{number}')
     engine.dispose()
 
 
@@ -340,7 +410,7 @@ def test_processes_can_create_one_file_concurrently(path: pathlib.Path) -> None:
 
     assert [process.exitcode for process in processes] == [0] * 8
     engine = create_engine(url)
-    stored = names(RequestContext(Database(engine)))
+    stored = names(RequestContext(database_on(engine)))
     engine.dispose()
     assert sorted(stored) == [f'CUSTOM_{number}' for number in range(8)]
 
@@ -353,13 +423,13 @@ def test_only_contexts_that_allow_it_read_the_replica(
         placement_database__connection=f'sqlite:///{path}',
         placement_database__slave_connection=f'sqlite:///{replica}',
     )
-    database = Database.from_conf(conf)
+    database = open_database(conf)
     copy = create_engine(f'sqlite:///{replica}')
     migration.sync(copy)
     context = RequestContext(database, allow_replica_read=True)
     Writer(context, None).insert('CUSTOM_A')
 
-    @transactions.writer
+    @in_transaction(Mode.WRITE)
     def read_to_write(context: RequestContext) -> list[str]:
         return names(context)
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 import sqlalchemy as sa
 
-from placement.context import RequestContext
 from placement.db.engine.database import Database
 from placement.db.schema import data_migrations, tables
 
@@ -14,9 +13,8 @@ def test_one_batch_can_take_more_providers_than_a_statement_has_parameters(
     database: Database, rows: Callable[..., list[tuple[object, ...]]]
 ) -> None:
     providers = [{'id': n, 'uuid': f'{n}', 'name': f'{n}'} for n in range(1, 40_001)]
-    with database.writer() as connection:
+    with database.engine.begin() as connection:
         connection.execute(sa.insert(tables.resource_providers), providers)
-    context = RequestContext(database)
-    assert data_migrations.set_root_provider_ids(context, 1_000_000) == (40_000, 40_000)
+    assert data_migrations.set_root_provider_ids(database, 1_000_000) == (40_000, 40_000)
     root_ids = tables.resource_providers.c.root_provider_id
     assert rows(sa.func.count(root_ids)) == [(40_000,)]

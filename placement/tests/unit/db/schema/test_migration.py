@@ -12,6 +12,7 @@ from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, own_tables, revisions, tables
 from placement.feed.change_feed import ChangeFeed
 from placement.feed.position import Reload
+from placement.tests.opened import database_on, record
 
 HEAD = 'a082b8bb98d0'
 
@@ -54,7 +55,7 @@ def description(engine: sa.Engine) -> dict[str, list[str]]:
 def test_every_revision_leads_to_the_schema_that_statements_use(
     engine: sa.Engine, revision: str
 ) -> None:
-    """The migrations and the declared tables are two accounts of the upstream schema."""
+    """Compare the migrated schema with the declared tables."""
     declared = create_engine('sqlite://')
     tables.metadata.create_all(declared)
     expected = description(declared)
@@ -71,6 +72,23 @@ def test_every_revision_leads_to_the_schema_that_statements_use(
 def test_chain_names_the_newest_revision_of_its_scripts(chain: revisions.Chain) -> None:
     directory = script.ScriptDirectory.from_config(migration.configuration(chain=chain))
     assert directory.get_current_head() == chain.newest
+    # That of upstream is complete; the other one names all that this release knows.
+    known = {chain.newest, *chain.old, *chain.too_old}
+    assert chain is revisions.UPSTREAM or known == {s.revision for s in directory.walk_revisions()}
+
+
+def test_tables_of_a_later_release_are_left_alone(engine: sa.Engine) -> None:
+    """Migrate a database with tables of a later release, whose workers may still run."""
+    migration.sync(engine)
+    run(engine, "UPDATE placement_alembic_version SET version_num = 'later'")
+    run(engine, 'CREATE TABLE placement_later (id INTEGER)')
+    before = description(engine)
+
+    assert revisions.difference(revisions.versions(engine)) is None
+    migration.sync(engine)
+
+    assert description(engine) == before
+    assert revisions.version(engine, revisions.OWN) == 'later'
 
 
 def test_a_second_sync_only_reads_the_version(engine: sa.Engine, statements: list[str]) -> None:
@@ -141,7 +159,7 @@ def test_a_failed_sync_leaves_nothing_behind(
     assert sa.inspect(engine).get_table_names() == []
 
 
-OWN_REVISION = '7b1e94d05c3a'
+OWN_REVISION = '9d3f60c7e218'
 
 
 def downgrade(engine: sa.Engine) -> None:
@@ -152,12 +170,12 @@ def downgrade(engine: sa.Engine) -> None:
 
 
 def lose_the_revision(engine: sa.Engine) -> None:
-    """Leave the tables as after a restore of a backup that lacks the table of revisions."""
+    """Drop the table of revisions, as a restore of a backup without it would."""
     run(engine, f'DROP TABLE {revisions.OWN.table}')
 
 
 def lose_the_tables(engine: sa.Engine) -> None:
-    """Leave the revision as after a restore of a backup of the tables that upstream has."""
+    """Drop the own tables, as a restore of a backup of the upstream tables would."""
     for table in own_tables.metadata.tables:
         run(engine, f'DROP TABLE {table}')
 
@@ -165,8 +183,8 @@ def lose_the_tables(engine: sa.Engine) -> None:
 @pytest.mark.parametrize('lose', [downgrade, lose_the_revision, lose_the_tables])
 def test_own_tables_are_made_anew(engine: sa.Engine, lose: Callable[[sa.Engine], None]) -> None:
     migration.sync(engine)
-    with engine.begin() as connection:
-        ChangeFeed(connection).record([8], allocations_only=True)
+    record(database_on(engine), [8], allocations_only=True)
+    with engine.connect() as connection:
         first = ChangeFeed(connection).position()
     lose(engine)
 

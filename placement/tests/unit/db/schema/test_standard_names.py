@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Standard traits and resource classes reach the database, whoever else inserts them."""
+"""Standard traits and resource classes are inserted, even with concurrent inserts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import os_traits
@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from placement.db.engine.database import Database
 from placement.db.schema import standard_names, tables
+from placement.db.statements import names
 
 Rows = Callable[..., list[tuple[Any, ...]]]
 
@@ -43,7 +44,7 @@ traits = tables.traits.c
 
 
 def insert(database: Database, table: sa.Table, **values: object) -> None:
-    with database.writer() as connection:
+    with database.engine.begin() as connection:
         connection.execute(sa.insert(table).values(**values))
 
 
@@ -82,19 +83,17 @@ def test_a_later_sync_reads_each_table_once(database: Database, statements: list
     del statements[:]
     standard_names.sync(database)
     assert [statement for statement in statements if statement != 'BEGIN'] == [
-        'SELECT traits.name \nFROM traits',
-        'SELECT resource_classes.name \nFROM resource_classes',
+        f"SELECT {table}.name \nFROM {table} \nWHERE ({table}.name NOT LIKE ? || '%' ESCAPE '/')"
+        for table in ('traits', 'resource_classes')
     ]
 
 
-def look_stale(
-    monkeypatch: pytest.MonkeyPatch, times: int, missing: list[dict[str, object]]
-) -> None:
+def look_stale(monkeypatch: pytest.MonkeyPatch, times: int, missing: list[str]) -> None:
     """Make the first looks at the traits find `missing`, as before somebody else's commit."""
     look = standard_names.missing_traits
     remaining = [missing] * times
 
-    def look_or_be_late(connection: sa.Connection) -> list[dict[str, object]]:
+    def look_or_be_late(connection: sa.Connection) -> Collection[str]:
         return remaining.pop() if remaining else look(connection)
 
     monkeypatch.setattr(standard_names, 'missing_traits', look_or_be_late)
@@ -104,7 +103,7 @@ def test_sync_survives_a_concurrent_insert_and_inserts_the_rest(
     database: Database, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     insert(database, tables.traits, name='HW_CPU_X86_AVX2')
-    look_stale(monkeypatch, 2, [{'name': 'HW_CPU_X86_AVX'}, {'name': 'HW_CPU_X86_AVX2'}])
+    look_stale(monkeypatch, 2, ['HW_CPU_X86_AVX', 'HW_CPU_X86_AVX2'])
     standard_names.sync(database)
     assert len(rows(traits.id)) == len(os_traits.get_traits())
     assert len(rows(classes.id)) == len(CLASSES)
@@ -117,9 +116,9 @@ def test_concurrent_inserts_never_stop_the_start(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     insert(database, tables.traits, name='HW_CPU_X86_AVX2')
-    look_stale(monkeypatch, 1000, [{'name': 'HW_CPU_X86_AVX2'}])
+    look_stale(monkeypatch, 1000, ['HW_CPU_X86_AVX2'])
     standard_names.sync(database)
-    assert 'Concurrent inserts into traits' in caplog.text
+    assert 'Concurrent inserts of standard names' in caplog.text
     assert len(rows(classes.id)) == len(CLASSES)
 
 
@@ -141,7 +140,7 @@ def test_mysql_allows_the_id_zero_only_during_the_insert() -> None:
     connection: Any = MySQLConnection()
 
     def insert_and_fail() -> None:
-        with standard_names.zero_id_allowed(connection):
+        with names.zero_id_allowed(connection):
             assert connection.mode == 'TRADITIONAL,NO_AUTO_VALUE_ON_ZERO'
             raise RuntimeError('duplicate entry')
 

@@ -3,7 +3,7 @@
 
 import math
 
-from placement.metrics.exporter import cloud
+from placement.exporter import cloud
 from placement.search.model.snapshot import Snapshot
 from placement.tests.unit.search import cloud as clouds
 from placement.tests.unit.search.cloud import provider

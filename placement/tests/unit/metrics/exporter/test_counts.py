@@ -9,23 +9,23 @@ import threading
 
 import pytest
 
+from placement.exporter import endpoint
 from placement.metrics import catalog
-from placement.metrics.exporter import endpoint
 from placement.metrics.recorder import Recorder
 from placement.tests.unit.metrics.processes import samples
 
-FAILURES = 'placement_insight_failures_total{}'
+FAILURES = 'placement_snapshot_full_load_duration_seconds_total{}'
 IN_USE = 'placement_db_pool_connections_in_use{primary}'
 UPDATED = 'placement_snapshot_updated_timestamp_seconds{}'
 
-# How often a process is restarted while others scrape.
+# Number of restarts of a process during scrapes.
 RESTARTS = 40
 
 
 def counted(directory: pathlib.Path, failures: float) -> Recorder:
-    """A process that has counted so many failures."""
+    """A process that has counted a number of failures."""
     recorder = Recorder(str(directory))
-    recorder.add(catalog.INSIGHT_FAILURES, (), failures)
+    recorder.add(catalog.SNAPSHOT_LOAD_SECONDS, (), failures)
     recorder.observe(catalog.SEARCH_WORK, (), failures)
     return recorder
 
@@ -54,7 +54,7 @@ def test_gauges_of_ended_processes_end(tmp_path: pathlib.Path) -> None:
     shown = samples(tmp_path)
     assert (shown[IN_USE], shown[UPDATED]) == (50.0, 20.0)
     # The next process of the slot does not have them either.
-    recorders[1].add(catalog.INSIGHT_FAILURES)
+    recorders[1].add(catalog.SNAPSHOT_LOAD_SECONDS)
     shown = samples(tmp_path)
     assert (shown[IN_USE], shown[UPDATED]) == (50.0, 20.0)
     for recorder in recorders:
@@ -71,7 +71,7 @@ def test_releases_with_other_words_of_help_count_the_same(tmp_path: pathlib.Path
             recorder.set(older, ('primary',)[: len(metric.labels)], number)
         recorders.append(recorder)
     # What this release does not know is left out.
-    later = dataclasses.replace(catalog.INSIGHT_FAILURES, name='placement_of_tomorrow_total')
+    later = dataclasses.replace(catalog.SNAPSHOT_LOAD_SECONDS, name='placement_of_tomorrow_total')
     recorders[0].add(later)
 
     shown = samples(tmp_path)
@@ -113,7 +113,7 @@ def test_scrapes_while_processes_come_and_go_never_go_down(tmp_path: pathlib.Pat
 
 @pytest.mark.parametrize('damage', [b'', b'\xff' * 64, b'\x40\0\0\0' + b'\0' * 20, 'cut', 'value'])
 def test_a_damaged_file_is_an_error(tmp_path: pathlib.Path, damage: bytes | str) -> None:
-    """A sum without it would be wrong, and would look like a restart of everything."""
+    """Refuse a sum without the damaged file: it would look like a restart of all processes."""
     living = counted(tmp_path, 1)
     path = tmp_path / 'counter_0.db'
     content = path.read_bytes()
@@ -136,5 +136,5 @@ def test_counters_are_shown_before_anything_is_counted(tmp_path: pathlib.Path) -
 
     assert set(shown.values()) == {0.0}
     assert ('placement_db_transaction_failures_total', 'full') in shown
-    assert ('placement_insight_failures_total',) in shown
+    assert ('placement_snapshot_full_load_duration_seconds_total',) in shown
     assert samples(tmp_path) == {}

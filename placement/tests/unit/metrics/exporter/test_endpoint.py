@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`GET /metrics`: what it answers, also where something cannot be read."""
+"""The answers of `GET /metrics`, including errors in reading."""
 
+import concurrent.futures
 import logging
 import pathlib
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from placement import errors
+from placement.exporter.endpoint import PATH, Endpoint, ReadCloud
 from placement.metrics import catalog
-from placement.metrics.exporter.endpoint import PATH, Endpoint, ReadCloud
 from placement.metrics.recorder import Recorder
 from placement.middleware import libraries
 from placement.tests.unit.middleware.samples import Inner, ask
+from placement.tests.waiting import TIMEOUT, wait_until
 
 
 def one_gauge() -> Iterator[Metric]:
@@ -26,7 +29,7 @@ def one_gauge() -> Iterator[Metric]:
 def directory(tmp_path: pathlib.Path) -> Iterator[str]:
     """The directory of a process that has counted one failure."""
     recorder = Recorder(str(tmp_path))
-    recorder.add(catalog.INSIGHT_FAILURES)
+    recorder.add(catalog.SNAPSHOT_LOAD_SECONDS)
     yield str(tmp_path)
     recorder.close()
 
@@ -63,7 +66,7 @@ def test_counts_are_told_although_the_cloud_cannot_be_read(
         raise error
 
     assert values(directory, fail) == {
-        'placement_insight_failures_total': 1,
+        'placement_snapshot_full_load_duration_seconds_total': 1,
         'placement_cloud_readable': 0,
     }
     (record,) = caplog.records
@@ -75,7 +78,7 @@ def test_counts_are_told_although_the_cloud_cannot_be_read(
 def test_missing_directory_and_damaged_file_are_503(
     directory: str, caplog: pytest.LogCaptureFixture, content: bytes | None
 ) -> None:
-    """Sums without the damaged file would be wrong."""
+    """Refuse a sum without the damaged file, which would be too small."""
     if content is None:
         directory += '/missing'
     else:
@@ -86,17 +89,30 @@ def test_missing_directory_and_damaged_file_are_503(
     assert 'The files with the metrics cannot be read' in caplog.text
 
 
-@pytest.mark.parametrize('options', [{}, {'wait_seconds': 0.01}])
-def test_a_scrape_during_another_is_503(directory: str, options: dict[str, float]) -> None:
-    """It waits no longer than it may: by default not at all."""
-
+def test_a_scrape_waits_for_another_no_longer_than_it_may(directory: str) -> None:
     def ask_again() -> Iterator[Metric]:
         answer = ask(asked, '/metrics')
         assert (answer.status_int, answer.headers['Retry-After']) == (503, '1')
         yield from one_gauge()
 
-    asked = Endpoint(directory, ask_again, **options)
+    asked = Endpoint(directory, ask_again, wait_seconds=0.01)
     assert b'placement_cloud_readable 1' in ask(asked, '/metrics').body
+
+
+def test_one_scrape_waits_for_another_and_more_are_refused(directory: str) -> None:
+    waiting: list[concurrent.futures.Future[Any]] = []
+
+    def read_cloud() -> Iterator[Metric]:
+        if not waiting:
+            waiting.append(pool.submit(ask, asked, '/metrics'))
+            wait_until(lambda: not asked._waiting._value)
+            assert ask(asked, '/metrics').status_int == 503
+        yield from one_gauge()
+
+    asked = Endpoint(directory, read_cloud, wait_seconds=TIMEOUT)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        assert ask(asked, '/metrics').status_int == 200
+        assert waiting[0].result(TIMEOUT).status_int == 200
 
 
 def test_get_answers_in_the_same_format_whatever_the_client_accepts_and_head_without_body(
@@ -114,7 +130,7 @@ def test_get_answers_in_the_same_format_whatever_the_client_accepts_and_head_wit
 
 @pytest.mark.parametrize('path', ['/', '/metrics/', '/Metrics', '/traits/metrics'])
 def test_other_paths_reach_the_application(directory: str, path: str) -> None:
-    application = libraries.at_path(PATH, Endpoint(directory, one_gauge), Inner())
+    application = libraries.AtPath(Inner(), PATH, Endpoint(directory, one_gauge))
 
     assert ask(application, path).status_int == 204
     assert ask(application, '/metrics').status_int == 200

@@ -1,52 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files with names of requests and of aggregates."""
+"""Files with names of aggregates."""
 
 import pathlib
 
 import pytest
 
 from placement.metrics import named_files
-from placement.metrics.exporter.gauges import read_requests
 from placement.metrics.named_files import UnusableFile, read_aggregate_names, read_names
 
 
 @pytest.fixture
 def file(tmp_path: pathlib.Path) -> pathlib.Path:
     return tmp_path / 'names.yaml'
-
-
-def test_requests_are_read_as_the_newest_microversion_reads_them(file: pathlib.Path) -> None:
-    file.write_text(
-        'm1.large: resources=VCPU:4,MEMORY_MB:8192\n'
-        'gpu: resources=VCPU:1&resources_GPU=VGPU:1&required_GPU=in:CUSTOM_A,CUSTOM_B\n'
-    )
-
-    found = read_requests(str(file))
-    assert list(found) == ['m1.large', 'gpu']
-    assert dict(found['m1.large'].groups[0].resources) == {'VCPU': 4, 'MEMORY_MB': 8192}
-    assert {group.suffix for group in found['gpu'].groups} == {'', '_GPU'}
-
-
-@pytest.mark.parametrize(
-    ('text', 'reason'),
-    [
-        ('a: resources=VCPU', 'Request a: '),
-        ('a: nonsense=1', 'Request a: '),
-        ('- a', 'is not a mapping from text to text'),
-        ('a: 1', 'is not a mapping from text to text'),
-        ('a: {', 'names.yaml: '),
-        ('\n'.join(f'r{n}: resources=VCPU:1' for n in range(101)), '101 requests, more than 100'),
-    ],
-)
-def test_file_that_cannot_be_used_says_why_in_one_line(
-    file: pathlib.Path, text: str, reason: str
-) -> None:
-    file.write_text(text)
-
-    with pytest.raises(UnusableFile) as caught:
-        read_requests(str(file))
-    assert reason in str(caught.value)
-    assert '\n' not in str(caught.value)
 
 
 def test_file_that_is_not_there_cannot_be_used(file: pathlib.Path) -> None:
@@ -72,8 +37,7 @@ def test_names_of_aggregates_are_found_by_uuid_in_any_case(file: pathlib.Path) -
     assert read_aggregate_names(str(file)) == {'ae5c70e3-8e3f-4c3a-8e55-2f6d0e54e3c1': 'zone1'}
 
 
-@pytest.mark.parametrize('read', [read_requests, read_aggregate_names])
-def test_no_file_and_an_empty_one_have_no_names(file: pathlib.Path, read: object) -> None:
+def test_no_file_and_an_empty_one_have_no_names(file: pathlib.Path) -> None:
     file.touch()
-    assert callable(read)
-    assert read(None) == read(str(file)) == {}
+
+    assert read_aggregate_names(None) == read_aggregate_names(str(file)) == {}

@@ -103,7 +103,7 @@ def test_providers_that_use_the_same_share_the_amounts() -> None:
 
 
 class Inventories(dict[str, InventoryRow]):
-    """Inventories of which one can tell whether anybody still holds them."""
+    """Inventories that accept weak references."""
 
 
 def test_snapshot_releases_each_row_before_it_reads_the_next() -> None:
@@ -128,7 +128,7 @@ def test_search_ends_where_parents_form_a_circle() -> None:
 
 
 def test_provider_is_there_whose_root_is_in_another_tree() -> None:
-    """As another service writes it that adds a child to a root while that gets a parent."""
+    """Load rows of concurrent writers: one gives a root a parent, one adds a child to it."""
     vcpu = {'VCPU': InventoryRow(8)}
     snapshot = Snapshot.of(
         [

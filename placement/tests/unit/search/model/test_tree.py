@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is above whom, held against a walk along the parents."""
+"""Ancestors, compared with a walk along the parents."""
 
 import itertools
 import random
@@ -45,6 +45,7 @@ def test_upwards_is_each_position_before_its_parent(seed: int) -> None:
 def test_circle_of_parents_is_cut_open() -> None:
     ancestry = Ancestry([1, 2, 0, 0, -1])
     assert sorted(ancestry.upwards) == [0, 1, 2, 3, 4]
+    assert ancestry.parents == [-1, 2, 0, 0, -1]
     assert ancestry.is_within(3, 0)
     assert not ancestry.is_within(0, 4)
 

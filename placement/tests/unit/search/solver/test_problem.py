@@ -1,42 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which slots of a domain are of no use, since a bit of the goal could not be gained any more."""
+"""The order of decisions: the hardest first, the variables of a subtree one after the other."""
 
-import itertools
-
-import hypothesis
-from hypothesis import strategies as st
-
-from placement.search.solver.problem import useful_domains
-
-GOAL = 0b111
-GAINS = st.lists(
-    st.one_of(
-        st.just({}),
-        st.dictionaries(st.integers(0, 3), st.integers(0, GOAL), min_size=1, max_size=3),
-    ),
-    min_size=1,
-    max_size=4,
-)
+from placement.search.solver.problem import Problem, Variable, decision_order
 
 
-@hypothesis.given(GAINS)
-def test_no_slot_is_lost_with_which_the_goal_is_gained(gains: list[dict[int, int]]) -> None:
-    domains = [sorted(of) or [0, 1] for of in gains]
-    useful = useful_domains(domains, gains, GOAL)
-    for chosen in itertools.product(*domains):
-        gained = 0
-        for slot, of in zip(chosen, gains, strict=True):
-            gained |= of.get(slot, 0)
-        if gained == GOAL:
-            assert all(slot in kept for slot, kept in zip(chosen, useful, strict=True))
+def order_of(*variables: Variable, subtrees: tuple[frozenset[int], ...] = ()) -> list[int]:
+    return list(decision_order(Problem(variables, {}, subtrees=subtrees)))
 
 
-def test_bits_of_one_variable_have_to_be_gained_by_one_slot() -> None:
-    apart, together = {0: 0b01, 1: 0b10}, {0: 0b01, 1: 0b10, 2: 0b11}
-    assert useful_domains([[0, 1]], [apart], 0b11) == [()]
-    assert useful_domains([[0, 1, 2], [5]], [together, {}], 0b11) == [[2], [5]]
-    assert useful_domains([[0, 1], [0, 1]], [apart, apart], 0b11) == [[0, 1], [0, 1]]
+def variable(slots: int, weight: float = 0.5, alike: int = 0, covers: bool = False) -> Variable:
+    covered = {0: 1} if covers else {}
+    return Variable(range(slots), weight=weight, alike=alike, covers=covered)
 
 
-def test_goal_that_nobody_gains_leaves_no_slot() -> None:
-    assert useful_domains([[0, 1], [2]], [{0: 0b01, 1: 0b01}, {}], 0b11) == [(), ()]
+def test_variables_that_cover_traits_come_before_those_with_fewer_slots() -> None:
+    assert order_of(variable(2), variable(5, covers=True), variable(1)) == [1, 2, 0]
+
+
+def test_fewer_slots_come_before_larger_amounts() -> None:
+    assert order_of(variable(3, weight=0.9), variable(2, weight=0.1)) == [1, 0]
+
+
+def test_larger_amounts_come_before_smaller_ones() -> None:
+    assert order_of(variable(3, 0.2), variable(3, 0.9), variable(3, 0.5)) == [1, 2, 0]
+
+
+def test_variables_that_ask_for_the_same_follow_each_other() -> None:
+    asked = [variable(3, alike=number) for number in (0, 1, 0, 1, 0)]
+    assert order_of(*asked) == [0, 2, 4, 1, 3]
+
+
+def test_variables_of_a_subtree_follow_each_other_with_those_of_subtrees_they_are_in() -> None:
+    sizes = [1, 2, 3, 8, 9, 7]
+    subtrees = (frozenset([0, 4]), frozenset([3, 4]), frozenset([1, 5]))
+    asked = [variable(size) for size in sizes]
+    assert order_of(*asked, subtrees=subtrees) == [0, 4, 3, 1, 5, 2]
