@@ -9,9 +9,7 @@ SQLite, a database server.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import functools
-import json
 import os
 import pathlib
 import platform
@@ -24,7 +22,6 @@ from benchmarks import (
     bulk,
     clouds,
     databases,
-    features,
     growth,
     hard,
     insight,
@@ -34,6 +31,7 @@ from benchmarks import (
     upstream,
     what_if,
 )
+from benchmarks.clouds import hard as hard_searches
 from benchmarks.measure import Durations, measure
 from benchmarks.progress import Progress
 from benchmarks.scenarios import claims, reads, search
@@ -62,7 +60,7 @@ class Family(NamedTuple):
     """Measurements with a table of their own."""
 
     title: str
-    run: Callable[[Bench, Say], report.Section]
+    run: Callable[[Bench, Say], str]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -92,14 +90,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     progress = Progress(len(scenarios) + len(start_plans) + len(families))
     try:
         started = list(run_starts(start_plans, bench, progress, 1 if options.quick else 3))
-        sections = list(run_families(families, bench, progress))
+        tables = list(run_families(families, bench, progress))
         results = run(scenarios, bench, durations, progress)
     except CannotStart as reason:
         print(f'\n{reason}', file=sys.stderr)
         return 1
     progress.end()
     shutil.rmtree(bench.directory)
-    _report(options, results, started, sections)
+    _report(options, results, started, tables)
     if len(results) < len(scenarios):
         print(f'\nTime limit reached: {len(scenarios) - len(results)} scenarios were not run.')
     return 0
@@ -109,8 +107,7 @@ def run_alone(options: argparse.Namespace) -> bool:
     """Measure what is not compared with upstream; False where --only asks for none of it."""
     if insight.is_chosen(options.only):
         # In process: it needs neither services nor a database.
-        explained = list(insight.measure_insight(insight.cases(), lambda text: None))
-        print(insight.table(explained))
+        print(insight.table(insight.measure_insight(insight.cases())))
     if what_if.is_chosen(options.only):
         sizes = options.sizes or (QUICK_SIZES if options.quick else None)
         directory = _run_directory()
@@ -135,9 +132,9 @@ def choose(
 def run(
     scenarios: Sequence[Scenario], bench: Bench, durations: Durations, progress: Progress
 ) -> list[report.Result]:
-    """The results in the order of the scenarios; those of the same cloud share one start.
+    """Run scenarios; return the results in their order. Scenarios of one cloud share a start.
 
-    No scenario is begun after `durations.total_seconds`.
+    No scenario starts after `durations.total_seconds`.
     """
     results = {}
     for together in _by_cloud(scenarios):
@@ -166,10 +163,8 @@ def run_starts(
             progress.advance()
 
 
-def run_families(
-    families: Sequence[Family], bench: Bench, progress: Progress
-) -> Iterator[report.Section]:
-    """What each of the families found."""
+def run_families(families: Sequence[Family], bench: Bench, progress: Progress) -> Iterator[str]:
+    """The table of each family."""
     for family in families:
         progress.say(family.title)
         yield family.run(bench, progress.say)
@@ -182,35 +177,19 @@ def chosen_families(options: argparse.Namespace) -> Iterator[Family]:
         yield Family(hard.NAME, functools.partial(run_hard, limit=options.limit))
     for size in bulk.sizes(options.sizes, options.only):
         yield Family(f'{bulk.NAME} [{size}]', functools.partial(run_bulk, size=size))
-    if features.is_chosen(options.only):
-        # Short turns, so that whatever else this machine does meets all alike.
-        durations = dataclasses.replace(_durations(options), turn_seconds=features.TURN_SECONDS)
-        run = functools.partial(run_features, durations=durations)
-        yield Family(features.NAME, run)
 
 
-def run_hard(bench: Bench, say: Say, limit: float) -> report.Section:
+def run_hard(bench: Bench, say: Say, limit: float) -> str:
     """The outcomes of hard searches, with a time limit for each answer."""
-    queries = hard.queries()
-    with bench.services(hard.cloud(queries), {}, say) as both:
-        results = hard.measure_hard(queries, both, limit, say)
-    return report.Section(hard.NAME, hard.table(results), [one.as_dict() for one in results])
+    queries = hard_searches.queries()
+    with bench.services(hard_searches.cloud(queries), {}, say) as both:
+        return hard.table(hard.measure_hard(queries, both, limit, say))
 
 
-def run_bulk(bench: Bench, say: Say, size: int) -> report.Section:
-    """What it costs to read a whole cloud of this size."""
+def run_bulk(bench: Bench, say: Say, size: int) -> str:
+    """Measure the cost of reading a whole cloud of this size."""
     with bench.services(bulk.cloud(size), {}, say) as both:
-        results = list(bulk.measure_bulk(size, both, say))
-    return report.Section(bulk.NAME, bulk.table(results), [one.as_dict() for one in results])
-
-
-def run_features(bench: Bench, say: Say, durations: Durations) -> report.Section:
-    """What optional features cost the API."""
-    choices = features.choices(bench.directory)
-    with bench.choices(clouds.flat(features.SIZE), choices, say) as services:
-        results = list(features.measure_features(services, durations, say))
-    values = [one.as_dict() for one in results]
-    return report.Section(features.NAME, features.table(results), values)
+        return bulk.table(list(bulk.measure_bulk(size, both, say)))
 
 
 def _by_cloud(scenarios: Iterable[Scenario]) -> Iterable[list[Scenario]]:
@@ -226,28 +205,17 @@ def _report(
     options: argparse.Namespace,
     results: Sequence[report.Result],
     started: Sequence[starts.StartResult],
-    sections: Sequence[report.Section],
+    tables: Sequence[str],
 ) -> None:
     facts = _facts(options)
     print(*(f'{name}: {value}' for name, value in facts.items()), '', sep='\n')
     if results:
-        tables = (
-            report.table(results), report.LEGEND, growth.table(results), report.requests(results)
-        )  # fmt: skip
-        print(*filter(None, tables), sep='\n\n')
+        print(report.table(results), report.LEGEND, growth.table(results), sep='\n\n')
+        print(f'\n{report.requests(results)}')
     if started:
         print(f'\n{starts.table(started)}')
-    for section in sections:
-        print(f'\n{section.table}')
-    if options.json:
-        values = {
-            **facts,
-            'results': [result.as_dict() for result in results],
-            'starts': [result.as_dict() for result in started],
-        }
-        for section in sections:
-            values.setdefault(section.name, []).extend(section.values)
-        options.json.write_text(json.dumps(values, indent=1) + '\n')
+    for table in tables:
+        print(f'\n{table}')
 
 
 def _run_directory() -> pathlib.Path:
@@ -347,7 +315,6 @@ def _parser() -> argparse.ArgumentParser:
         '--upstream', metavar='PYTHON', type=os.path.abspath,
         help='Python of an environment that has upstream (by default one is created)',
     )  # fmt: skip
-    add('--json', type=pathlib.Path, metavar='FILE', help='write all figures to this file')
     return parser
 
 

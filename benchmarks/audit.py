@@ -3,8 +3,8 @@
 
     python -m benchmarks.audit [servers]
 
-Both run in this process, the service on SQLite, beside a nova of the tests whose time is told
-apart. A real nova takes longer for the same answers.
+Both run in this process, with the service on SQLite and a nova of the tests, whose time is
+subtracted. A real nova takes longer for the same answers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from osc_placement_insight.tests.audit.clouds import Cloud
 from osc_placement_insight.tests.audit.nova import Nova
 
 SERVERS_OF_A_HOST = 10
-#: Every hundredth server was deleted and holds what it had, and every hundredth is on two hosts.
+#: One server in this number was deleted but keeps its allocations, and one is on two hosts.
 EVERY = 100
 
 
@@ -65,7 +65,7 @@ def fill(cloud: Cloud, servers: int) -> None:
 
 
 def main(servers: int) -> None:
-    """Print what is measured with so many servers."""
+    """Print the measurements with a number of servers."""
     nova = TimedNova()
     with clouds.running_cloud(nova) as cloud, tempfile.TemporaryDirectory() as directory:
         fill(cloud, servers)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests of the API beside a question about the whole cloud, and without it, in turns.
+"""Latency of API requests during a question about the whole cloud, and without it, in turns.
 
-A question may be answered by the same worker or by another one, which takes processor time as any
-program does: a program that only computes tells that apart.
+The same worker or another one answers the question. A program that only computes shows how much of
+the difference is due to processor time.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from functools import partial
 from typing import Any
 
 from benchmarks.client import Client
-from benchmarks.loading import claim
 from benchmarks.scenarios.claims import new_consumer
 from benchmarks.services import Service
+from placement.tests.functional.fixtures.clouds import claim
 
-#: How often each way is measured.
+#: Number of measurements of each way.
 TURNS = 4
 TURN_SECONDS = 2.5
 SMALL = {'VCPU': 1, 'MEMORY_MB': 512}
@@ -84,8 +84,8 @@ def _computing() -> Iterator[None]:
 def measure_beside(
     service: Service, other: Service, hosts: list[str], path: str, body: Any
 ) -> tuple[Latencies, ...]:
-    """The latencies of requests to a service without the question, beside it in the same service
-    and in another one, and beside a program that only computes."""
+    """The latencies of requests to a service in four situations: without the question, during it
+    in the same service or in another one, and during a program that only computes."""
     client = Client(service.port)
     chance = random.Random(1)
     ways: tuple[Callable[[], contextlib.AbstractContextManager[object]], ...] = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole cloud read in bulk, beside what others ask of upstream for the same.
+"""Bulk reads of the whole cloud, compared with the requests that upstream needs for the same.
 
 Upstream has no request for more than one provider's inventories, usages, traits, aggregates or
 allocations: a dashboard sends 4N + 1 requests for N hosts, an exporter 3N + 1, an audit N + 1. In
@@ -17,16 +17,16 @@ from typing import Any, NamedTuple
 
 from benchmarks import clouds
 from benchmarks.client import Client
-from benchmarks.clouds import PROJECT, USER
-from benchmarks.loading import claim
 from benchmarks.report import columns, significant
 from benchmarks.services import Service
+from placement.tests.functional.fixtures.clouds import claim
+from placement.tests.large_clouds import PROJECT, USER, Cloud, uuid_of
 
 NAME = 'cloud in bulk'
 SIZES = (1_000, 10_000, 100_000, 130_000)
 TRAITS = 50
 ROUNDS = 5
-# So many hosts are asked of upstream in all rounds together; in a smaller cloud each is, once.
+# Maximum number of hosts read from upstream in all rounds together; in a smaller cloud all, once.
 MAX_HOSTS_ASKED = 2_000
 HOSTS_CHANGED = 100
 SERVER = {'VCPU': 1, 'MEMORY_MB': 512}
@@ -36,11 +36,11 @@ PAGE = 'page_limit=1000'
 
 
 class Reader(NamedTuple):
-    """Somebody who reads the whole cloud.
+    """A client that reads the whole cloud.
 
-    `path` is what our service is asked, page after page. Upstream is asked for `paths` once, and
-    for `parts` of each host. A path with `since=` is completed by the token of a bulk read;
-    before it is asked, `changed` hosts change.
+    It requests `path` from our service, page by page; from upstream `paths` once, and `parts` of
+    each host. A path with `since=` is completed by the token of a bulk read; before it is
+    requested, `changed` hosts change.
     """
 
     name: str
@@ -51,11 +51,11 @@ class Reader(NamedTuple):
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """What it asks of upstream."""
+        """Its requests to upstream, as templates."""
         return self.paths + self.parts
 
     def paths_of(self, hosts: Sequence[int]) -> list[str]:
-        """What it asks of upstream about these hosts."""
+        """Its requests to upstream for these hosts."""
         return [f'{LIST}/{clouds.host(host)}/{part}' for host in hosts for part in self.parts]
 
 
@@ -89,7 +89,7 @@ READERS = (
 
 
 class Cost(NamedTuple):
-    """What answers cost: processor time of the worker, elapsed time, and their size."""
+    """The cost of answers: processor time of the worker, elapsed time, and size."""
 
     requests: float
     cpu_ms: float
@@ -99,18 +99,13 @@ class Cost(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class BulkResult:
-    """One reader in a cloud of a size; upstream was asked about so many of its hosts."""
+    """One reader in a cloud of a size, and the number of hosts read from upstream."""
 
     reader: str
     size: int
     ours: Cost
     upstream: Cost
     hosts_asked: int
-
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for JSON."""
-        values = {'reader': self.reader, 'size': self.size, 'hosts_asked': self.hosts_asked}
-        return {**values, 'ours': self.ours._asdict(), 'upstream': self.upstream._asdict()}
 
 
 def sizes(chosen: Collection[int] | None, only: Sequence[str]) -> list[int]:
@@ -120,7 +115,7 @@ def sizes(chosen: Collection[int] | None, only: Sequence[str]) -> list[int]:
     return [size for size in SIZES if chosen is None or size in chosen]
 
 
-def cloud(size: int) -> clouds.Cloud:
+def cloud(size: int) -> Cloud:
     """Hosts with a consumer and fifty traits each."""
     return clouds.with_traits(size, TRAITS)
 
@@ -192,7 +187,7 @@ class _Asked:
 
     def change(self, host: str) -> None:
         """Claim something of a host, and release it."""
-        consumer = f'/allocations/{clouds.uuid_of(host)}'
+        consumer = f'/allocations/{uuid_of(host)}'
         self._client.send('PUT', consumer, claim({host: SERVER}))
         self._client.send('DELETE', consumer)
 

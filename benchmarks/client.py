@@ -26,7 +26,7 @@ class TooSlow(Exception):
 
 
 class Unexpected(Exception):
-    """The service refused what has to work."""
+    """The service refused a request that must succeed."""
 
 
 class Answer(NamedTuple):

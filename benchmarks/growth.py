@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table of the cost of each scenario by the size of the cloud."""
+"""The table of the page of figures: the cost of each unit of work, ours beside upstream's."""
 
 from __future__ import annotations
 
@@ -7,26 +7,40 @@ from collections.abc import Sequence
 
 from benchmarks.report import Result, columns, significant
 
-Costs = dict[int, str]
+NAME = 'Unit of work'
+HEADINGS = (NAME, 'Median', 'CPU', 'Units/s', 'Statements')
 
 
 def table(results: Sequence[Result]) -> str:
-    """Processor time of a unit by size, ours and upstream; empty when there is only one size.
+    """Processor time of a unit by the size of the cloud; all costs if each has only one size.
 
-    Scenarios of a single size are left out.
+    Units of work that were measured at one size are left out of the first.
     """
-    by_name: dict[str, Costs] = {}
+    by_name: dict[str, dict[int, Result]] = {}
     for result in results:
-        costs = f'{_cost(result.ours.cpu_ms)} / {_cost(result.upstream.cpu_ms)}'
-        by_name.setdefault(result.scenario.name, {})[result.scenario.size] = costs
-    growing = {name: costs for name, costs in by_name.items() if len(costs) > 1}
+        by_name.setdefault(result.scenario.name, {})[result.scenario.size] = result
+    growing = {name: of_name for name, of_name in by_name.items() if len(of_name) > 1}
     if not growing:
-        return ''
-    sizes = sorted({size for costs in growing.values() for size in costs})
-    heading = ['CPU ms, ours / upstream', *(f'{size:,}' for size in sizes)]
-    lines = [[name, *(costs.get(size, '') for size in sizes)] for name, costs in growing.items()]
-    return columns([heading, *lines])
+        lines = [(name, *costs(one)) for name, of in by_name.items() for one in of.values()]
+        return columns([HEADINGS, *lines])
+    sizes = sorted({size for of_name in growing.values() for size in of_name})
+    lines = [
+        (name, *(costs(of_name[size])[1] if size in of_name else '' for size in sizes))
+        for name, of_name in growing.items()
+    ]
+    return columns([(NAME, *(f'{size:,}' for size in sizes)), *lines])
 
 
-def _cost(milliseconds: float | None) -> str:
-    return '-' if milliseconds is None else significant(milliseconds)
+def costs(result: Result) -> Sequence[str]:
+    """Median, processor time, units per second and statements of both services."""
+    ours, upstream = (
+        [
+            '-' if value is None else significant(value)
+            for value in (one.median_ms, one.cpu_ms, one.units_per_second, one.statements)
+        ]
+        for one in (result.ours, result.upstream)
+    )
+    limit = result.upstream.too_slow
+    if result.upstream.never_answered and limit is not None:
+        upstream[0] = f'> {limit * 1000:,.0f}'
+    return [f'{one} / {other}' for one, other in zip(ours, upstream, strict=True)]

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cost of explanations and capacities: processor time in process, without HTTP.
 
-Nobody else answers these questions, so there is nothing to compare with. Beside the time stands
-how long the interpreter is held at most before other threads have their turn, and how many trees
-were examined.
+No other service answers these questions, so nothing is compared. The tables also have the longest
+time before other threads may run, and the number of trees examined.
 """
 
 from __future__ import annotations
@@ -13,24 +12,27 @@ import gc
 import itertools
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
+from benchmarks import clouds
+from benchmarks.clouds.rows import snapshot_of
 from benchmarks.report import columns
-from benchmarks.search_core import TRAITS, different_rows, flat_rows, granular, nested_rows
 from placement.search.candidates import find_candidates
-from placement.search.insight.capacity import CAPACITY_BUDGET, capacity_of
-from placement.search.insight.explain import EXPLAIN_BUDGET, explain_request
-from placement.search.insight.sliced_work import SlicedWork
-from placement.search.model.provider import InventoryRow, ProviderRow
 from placement.search.model.request import CandidateRequest, RequestGroup
 from placement.search.model.snapshot import Snapshot
+from placement.tests.large_clouds import Cloud
+from placement_insight.search.capacity import CAPACITY_BUDGET, capacity_of
+from placement_insight.search.explain import EXPLAIN_BUDGET, explain_request
+from placement_insight.search.sliced_work import SlicedWork
 
 Answer = TypeVar('Answer')
 
 NAME = 'explain and capacity (insight)'
-SIZES = (1_000, 10_000, 100_000)
-TREE_SIZES = (1_000, 10_000)
+SIZES = (1_000, 10_000)
+TREE_SIZES = (1_000,)
+# How much of everything is in use where a cloud is full.
+FULL = 0.97
 REPETITIONS = 5
 
 HEADINGS = (
@@ -52,8 +54,7 @@ class Case(NamedTuple):
     wanted: CandidateRequest
 
 
-@dataclasses.dataclass(frozen=True)
-class InsightResult:
+class InsightResult(NamedTuple):
     """The measurements of one case; times in milliseconds."""
 
     cloud: str
@@ -68,45 +69,10 @@ class InsightResult:
     capacity_held_ms: float
     now: tuple[int, int]
 
-    def as_dict(self) -> dict[str, object]:
-        """The values by name."""
-        return dataclasses.asdict(self)
-
 
 def is_chosen(only: Sequence[str]) -> bool:
-    """Tell if the words of --only ask for these questions; other runs leave them out."""
+    """True if the words of --only ask for these questions; other runs leave them out."""
     return any(word in NAME for word in only)
-
-
-def unlike_rows(count: int) -> Iterator[ProviderRow]:
-    """Hosts of which each has an inventory, and a trait, that no other has."""
-    for row in different_rows(count):
-        yield row._replace(traits=(*TRAITS, f'CUSTOM_HOST_{row.id}'))
-
-
-def unlike_trees(count: int) -> Iterator[ProviderRow]:
-    """Trees of seven, each of which has an inventory that no other has."""
-    for row in nested_rows(count):
-        if 'DISK_GB' in row.inventories:
-            disk = row.inventories['DISK_GB']._replace(total=2000 + row.id)
-            yield row._replace(inventories={'DISK_GB': disk})
-        else:
-            yield row
-
-
-def nearly_full(rows: Iterable[ProviderRow]) -> Iterator[ProviderRow]:
-    """The same providers with little left."""
-    for row in rows:
-        yield row._replace(
-            inventories={
-                name: inventory._replace(used=int(_capacity(inventory) * 0.97))
-                for name, inventory in row.inventories.items()
-            }
-        )
-
-
-def _capacity(inventory: InventoryRow) -> float:
-    return (inventory.total - inventory.reserved) * inventory.allocation_ratio
 
 
 def flat_requests() -> dict[str, CandidateRequest]:
@@ -129,43 +95,50 @@ def tree_requests() -> dict[str, CandidateRequest]:
     two_ports = tuple(RequestGroup(f'_{side}', {'SRIOV_NET_VF': 5}) for side in 'AB')
     no_such_port = RequestGroup('_P', {'SRIOV_NET_VF': 1}, required=(frozenset(['CUSTOM_X']),))
     node = RequestGroup('_N', {'VCPU': 2, 'MEMORY_MB': 2048})
+    disk = RequestGroup(resources={'DISK_GB': 10})
+    port = RequestGroup('_P', {'SRIOV_NET_VF': 1}, required=(frozenset(['CUSTOM_PHYSNET_A']),))
+    together = (frozenset(['_N', '_P']),)
     return {
-        'a NUMA server': granular(),
+        'a NUMA server': CandidateRequest((disk, node, port), same_subtree=together),
         'two ports isolated': CandidateRequest((node, *two_ports), isolate=True),
-        'missing trait': CandidateRequest(
-            (node, no_such_port), same_subtree=(frozenset(['_N', '_P']),)
-        ),
+        'missing trait': CandidateRequest((node, no_such_port), same_subtree=together),
     }
 
 
-def cases(sizes: Sequence[int] = SIZES, tree_sizes: Sequence[int] = TREE_SIZES) -> Iterator[Case]:
+def unlike_hosts(count: int) -> Cloud:
+    """Hosts of which each has an inventory, and a trait, that no other has."""
+    return clouds.with_own_traits(clouds.different(count, zones=3))
+
+
+KINDS_OF_HOSTS: Mapping[str, Callable[[int], Cloud]] = {
+    'alike': lambda count: clouds.flat(count, zones=3),
+    'all different': unlike_hosts,
+    'all different, full': lambda count: clouds.filled(unlike_hosts(count), FULL),
+}
+KINDS_OF_TREES: Mapping[str, Callable[[int], Cloud]] = {
+    'alike': clouds.used_trees,
+    'all different': lambda count: clouds.used_trees(count, are_different=True),
+    'all different, full': lambda count: clouds.filled(clouds.used_trees(count, True), FULL),
+}
+
+
+def cases() -> Iterator[Case]:
     """Every cloud with every request."""
-    kinds: dict[str, Callable[[int], Iterator[ProviderRow]]] = {
-        'alike': flat_rows, 'all different': unlike_rows,
-        'all different, full': lambda count: nearly_full(unlike_rows(count)),
-    }  # fmt: skip
-    for size in sizes:
-        for kind, rows in kinds.items():
-            snapshot = Snapshot.of(rows(size))
-            for name, request in flat_requests().items():
-                yield Case(f'{size} hosts, {kind}', snapshot, name, request)
-    trees: dict[str, Callable[[int], Iterator[ProviderRow]]] = {
-        'alike': nested_rows, 'all different': unlike_trees,
-        'all different, full': lambda count: nearly_full(unlike_trees(count)),
-    }  # fmt: skip
-    for size in tree_sizes:
-        for kind, rows in trees.items():
-            snapshot = Snapshot.of(rows(size))
-            for name, request in tree_requests().items():
-                yield Case(f'{size} trees of 7, {kind}', snapshot, name, request)
+    for title, sizes, kinds, requests in (
+        ('hosts', SIZES, KINDS_OF_HOSTS, flat_requests()),
+        ('trees of 7', TREE_SIZES, KINDS_OF_TREES, tree_requests()),
+    ):
+        for size, (kind, make) in itertools.product(sizes, kinds.items()):
+            snapshot = snapshot_of(make(size))
+            for name, request in requests.items():
+                yield Case(f'{size} {title}, {kind}', snapshot, name, request)
 
 
 def measure_insight(
-    chosen: Iterable[Case], say: Callable[[str], None], repetitions: int = REPETITIONS
+    chosen: Iterable[Case], repetitions: int = REPETITIONS
 ) -> Iterator[InsightResult]:
     """The cost of both questions for each case."""
     for case in chosen:
-        say(f'{case.cloud}: {case.request}')
         yield _measured(case, repetitions)
 
 

@@ -25,19 +25,29 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from benchmarks import clouds, features
+from benchmarks import clouds
 from benchmarks.client import Client
 from benchmarks.databases import ENGINES, temporary_database
-from benchmarks.in_process import InProcess
-from benchmarks.loading import claim, load_as_rows, make_schema
+from benchmarks.metered import InProcess
 from benchmarks.report import columns
 from benchmarks.scenarios.claims import QUERY, SERVER, new_consumer
 from benchmarks.services import SETTINGS
+from placement.tests.functional.fixtures.clouds import claim
+from placement.tests.functional.fixtures.databases import migrate
+from placement.tests.large_clouds import load_as_rows
 
 HOSTS = 1_000
-CHOICES = ('off', 'metrics', 'history', 'searches')
+OFF = {
+    'OS_INSIGHT__ALLOCATION_CANDIDATES': 'false',
+    'OS_INSIGHT__CAPACITY': 'false',
+    'OS_INSIGHT__UNMET_DEMAND': 'false',
+    'OS_INSIGHT__CLOUD': 'false',
+    'OS_PLACEMENT__LOG_SEARCHES': 'none',
+}
+HISTORY = {'OS_HISTORY__ENABLED': 'true'}
+SEARCHES = {'OS_INSIGHT__UNMET_DEMAND': 'true', 'OS_PLACEMENT__LOG_SEARCHES': 'all'}
 
-# How often a process executes a request before others are forked from it, and how often they do.
+# Number of executions of a request before others are forked from the process, and in these.
 WARM = 20
 FEW, MANY = 10, 40
 
@@ -55,8 +65,22 @@ class Forked(NamedTuple):
     times: int
 
 
+def choices(directory: pathlib.Path) -> Mapping[str, Mapping[str, str]]:
+    """The settings of each choice by its name, the first with everything off.
+
+    Processes that count keep their counts below the directory.
+    """
+    counts = {'OS_METRICS__ENABLED': 'true', 'OS_METRICS__DIRECTORY': str(directory / 'metrics')}
+    return {
+        'off': OFF,
+        'metrics': {**OFF, **counts},
+        'history': {**OFF, **HISTORY},
+        'searches': {**OFF, **SEARCHES},
+    }
+
+
 def requests(client: Client) -> Mapping[str, Request]:
-    """The requests by their names; a release is that of a consumer that was claimed before."""
+    """The requests by name; a release deletes a consumer that was claimed before."""
     host = random.Random(1)
     consumers = [new_consumer() for _ in range(WARM + FEW + MANY)]
 
@@ -129,7 +153,7 @@ def measure(settings: Mapping[str, str], directory: pathlib.Path) -> dict[str, f
     ]  # fmt: skip
     # The same order of sets, and the same places in memory, in each run.
     environment = {**os.environ, **SETTINGS, **settings, 'PYTHONHASHSEED': '0'}
-    # What it logs is part of the work, and says why it failed.
+    # The log is part of the work, and has the reason of a failure.
     errors = directory / 'service.log'
     with errors.open('wb') as file:
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=file)
@@ -167,13 +191,12 @@ def main() -> None:
     measured = {}
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
-        choices = features.choices(directory)
-        for choice in CHOICES:
+        for choice, settings in choices(directory).items():
             with temporary_database(options.engine, choice, directory) as url:
-                make_schema(url)
+                migrate(url)
                 load_as_rows(url, clouds.flat(HOSTS))
                 connection = {'OS_PLACEMENT_DATABASE__CONNECTION': url}
-                measured[choice] = measure({**choices[choice], **connection}, directory)
+                measured[choice] = measure({**settings, **connection}, directory)
     print(table(measured))
 
 

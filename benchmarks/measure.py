@@ -24,7 +24,7 @@ SECONDS_OF_COUNTING = 0.5
 
 @dataclass(frozen=True)
 class Durations:
-    """How long to measure, in seconds."""
+    """The durations of measurements, in seconds."""
 
     # One scenario, and one turn of one service in it.
     seconds: float = 10.0
@@ -44,8 +44,6 @@ class Measurement:
     latencies: list[float] = field(default_factory=list)
     cpu_seconds: float = 0.0
     elapsed: float = 0.0
-    # Of each unit of a single client.
-    cpu_ms_by_unit: list[float] = field(default_factory=list)
     # Of one unit.
     requests: list[Counted] = field(default_factory=list)
     memory_mb: float | None = None
@@ -83,14 +81,6 @@ class Measurement:
         return self.cpu_seconds / len(self.latencies) * 1000 if self.latencies else None
 
     @property
-    def median_cpu_ms(self) -> float:
-        """The same, as the median of all units of a single client; otherwise not a number.
-
-        Work that is done now and then, or meets another process, does not count.
-        """
-        return statistics.median(self.cpu_ms_by_unit) if self.cpu_ms_by_unit else math.nan
-
-    @property
     def units_per_second(self) -> float | None:
         """The throughput of all clients together."""
         return len(self.latencies) / self.elapsed if self.elapsed else None
@@ -107,12 +97,12 @@ class Measurement:
 
 
 def mean_of(values: Sequence[float]) -> float | None:
-    """Their mean; None when there are none."""
+    """The mean of some values; None if there are none."""
     return statistics.fmean(values) if values else None
 
 
 def percentile(values: Sequence[float], part: float) -> float:
-    """The smallest of the values that at least this part of them does not exceed."""
+    """The value that a part of the values does not exceed, such as 0.99 of them."""
     return sorted(values)[max(0, math.ceil(part * len(values)) - 1)]
 
 
@@ -130,7 +120,7 @@ class Runner:
         self._works = [scenario.work(number) for number in numbers]
 
     def warm_up(self) -> None:
-        """Run one unit that is not counted, unless it takes half of the time of the scenario."""
+        """Run one unit, which is counted only if it takes half of the time of the scenario."""
         self._guard(self._warm_up)
 
     def take_turn(self) -> None:
@@ -147,6 +137,7 @@ class Runner:
         return self.measurement
 
     def _guard(self, step: Callable[[], None]) -> None:
+        """Run a step; record a failure in the measurement, and restart the service."""
         try:
             step()
         except TooSlow:
@@ -154,7 +145,7 @@ class Runner:
             self.measurement.too_slow = limit
             spent = self._service.cpu_seconds() - self._cpu_before
             self.measurement.wasted_cpu_seconds = min(spent / len(self._clients), limit)
-            # It is still working on the abandoned request.
+            # The service is still working on the abandoned request.
             self._service.restart()
         except (Unexpected, Refused, OSError) as error:
             self.measurement.failure = str(error)
@@ -179,15 +170,12 @@ class Runner:
         begin = self._begin()
         if is_concurrent:
             latencies = run_together(begin + seconds, self._works, self._clients)
-            spent: list[float] = []
         else:
-            clock = self._service.cpu_seconds
-            latencies, spent = _run_until(begin + seconds, self._works[0], self._clients[0], clock)
+            latencies = _run_until(begin + seconds, self._works[0], self._clients[0])
         if self._has_begun_cold:
             # The unit of the warm-up counts only as long as there is no other.
             self.measurement, self._has_begun_cold = Measurement(), False
         self._add(latencies, begin)
-        self.measurement.cpu_ms_by_unit += [seconds * 1000 for seconds in spent]
 
     def _begin(self) -> float:
         """The current time; also records the processor time."""
@@ -272,7 +260,7 @@ def run_together(end: float, works: Sequence[Work], clients: Sequence[Client]) -
 
     def run(work: Work, client: Client) -> None:
         try:
-            latencies.extend(_run_until(end, work, client, _no_clock)[0])
+            latencies.extend(_run_until(end, work, client))
         except Exception as error:
             failures.append(error)
 
@@ -288,21 +276,13 @@ def run_together(end: float, works: Sequence[Work], clients: Sequence[Client]) -
     return latencies
 
 
-def _no_clock() -> float:
-    """What each of several clients costs the service cannot be told."""
-    return math.nan
-
-
-def _run_until(
-    end: float, work: Work, client: Client, clock: Callable[[], float]
-) -> tuple[list[float], list[float]]:
-    """The latencies of units in seconds, and what a clock of processor time says of each."""
-    latencies, spent = [], []
+def _run_until(end: float, work: Work, client: Client) -> list[float]:
+    """The latencies of units in seconds, at least of one."""
+    latencies = []
     while True:
-        begin, cpu_begin = time.perf_counter(), clock()
+        begin = time.perf_counter()
         with contextlib.suppress(Refused):
             work.run(client)
             latencies.append(time.perf_counter() - begin)
-            spent.append(clock() - cpu_begin)
         if time.perf_counter() >= end:
-            return latencies, spent
+            return latencies

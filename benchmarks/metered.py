@@ -6,28 +6,53 @@ from __future__ import annotations
 import contextlib
 import gc
 import itertools
+import json
 import logging
 import os
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 from unittest import mock
+from wsgiref.types import WSGIApplication
 
-from benchmarks.client import Answer
-from benchmarks.in_process import InProcess
+from webob import Request
+
+from benchmarks.client import MICROVERSION, Answer, Client
 from benchmarks.services import SETTINGS
 from placement import conf as configuration
 from placement import deploy
-from placement.db.engine.database import Database
 from placement.feed.keeper import SnapshotKeeper
-from placement.search.insight import sliced_work
+from placement.feed.sink import open_database
+from placement.http import validation
+from placement_insight.search import sliced_work
 
 Result = TypeVar('Result')
 
 
+class InProcess(Client):
+    """Sends the requests of a `Client` to an application."""
+
+    def __init__(self, application: WSGIApplication) -> None:
+        super().__init__(port=0)
+        self.application = application
+
+    def request(self, method: str, path: str, body: Any = None) -> Answer:
+        """The answer, whatever its status."""
+        request = Request.blank(path, method=method)
+        request.headers['X-Auth-Token'] = 'admin'
+        request.headers['X-Roles'] = 'admin,service'
+        request.headers['OpenStack-API-Version'] = f'placement {MICROVERSION}'
+        if body is not None:
+            request.content_type = 'application/json'
+            request.body = json.dumps(body).encode()
+        response = request.get_response(self.application)
+        self.statuses[response.status_int] += 1
+        return Answer(response.status_int, response.body)
+
+
 class Cost(NamedTuple):
-    """Seconds of processor time and elapsed time, of both what it took to read the database, and
-    the longest time between two pauses."""
+    """Seconds of processor and elapsed time, the parts of both for reading the database, and the
+    longest time between two pauses."""
 
     cpu: float = 0.0
     wall: float = 0.0
@@ -85,6 +110,7 @@ class Metered:
 
         with (
             mock.patch.object(sliced_work, 'time', clock),
+            mock.patch.object(validation, 'time', clock),
             mock.patch.object(SnapshotKeeper, 'read_at_one_moment', timed),
         ):
             begin = time.perf_counter()
@@ -105,7 +131,7 @@ def serving(url: str) -> Iterator[InProcess]:
     logging.disable(logging.WARNING)
     with mock.patch.dict(os.environ, settings):
         conf = configuration.load([])
-        database = Database.from_conf(conf)
+        database = open_database(conf)
         client = InProcess(deploy.application_on(database, conf))
         gc.collect()
         gc.freeze()

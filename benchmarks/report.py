@@ -1,31 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the results, and their JSON."""
+"""Tables of the results."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 from benchmarks.measure import Measurement
 from benchmarks.scenarios.base import Budget, Scenario
 
-FIGURES = ('median_ms', 'p99_ms', 'cpu_ms', 'units_per_second')
-PLAIN = ('statements', 'round_trips', 'memory_mb', 'items', 'refused', 'too_slow', 'failure')
-
-
-class Section(NamedTuple):
-    """What a family of measurements found: its table, and its values for JSON."""
-
-    name: str
-    table: str
-    values: list[dict[str, Any]]
-
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times better this service is; a lower bound when upstream never answered."""
+    """The ratio of upstream's figure to this service's; a lower bound if upstream never
+    answered."""
 
     value: float
     is_at_least: bool = False
@@ -51,26 +39,26 @@ class Result:
 
     @property
     def time_ratio(self) -> Ratio | None:
-        """How many times longer upstream took: the ratio of the medians."""
+        """The ratio of median times, upstream to this service."""
         limit = self.upstream.too_slow or 0
         return self._ratio(self.ours.median_ms, self.upstream.median_ms, limit)
 
     @property
     def cpu_ratio(self) -> Ratio | None:
-        """How many times more processor time upstream took."""
+        """The ratio of processor times, upstream to this service."""
         return self._ratio(
             self.ours.cpu_ms, self.upstream.cpu_ms, self.upstream.wasted_cpu_seconds
         )
 
     @property
     def rate_ratio(self) -> Ratio | None:
-        """How many times more units per second this service did."""
+        """The ratio of units per second, this service to upstream."""
         ours, upstream = self.ours.units_per_second, self.upstream.units_per_second
         return Ratio(ours / upstream) if ours and upstream else None
 
     @property
     def holds(self) -> bool | None:
-        """Whether the budget is met; None when there is none, or no figure to compare."""
+        """True if the budget is met; None without a budget or a figure."""
         budget = self.budget
         if budget != Budget() and self.ours.has_failed:
             return False
@@ -92,35 +80,13 @@ class Result:
             self.ours.items == self.upstream.items
         )
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for JSON."""
-        return {
-            'scenario': self.scenario.name,
-            'size': self.scenario.size,
-            'clients': self.scenario.clients,
-            'budget': None if self.budget == Budget() else dataclasses.asdict(self.budget),
-            'holds': self.holds,
-            'agrees': self.agrees,
-            'time_ratio': None if self.time_ratio is None else self.time_ratio.value,
-            'cpu_ratio': None if self.cpu_ratio is None else self.cpu_ratio.value,
-            'ours': _figures(self.ours),
-            'upstream': _figures(self.upstream),
-        }
-
     def _ratio(self, ours: float | None, upstream: float | None, at_least: float) -> Ratio | None:
-        """How many times more upstream took; at least these seconds if it never answered."""
+        """The ratio of upstream to this service; `at_least` replaces a missing figure."""
         if not ours or self.ours.has_failed:
             return None
         if self.upstream.never_answered:
             return Ratio(at_least * 1000 / ours, is_at_least=True)
         return Ratio(upstream / ours) if upstream else None
-
-
-def _figures(measurement: Measurement) -> dict[str, Any]:
-    return {name: getattr(measurement, name) for name in FIGURES + PLAIN} | {
-        'units': len(measurement.latencies),
-        'requests': [request._asdict() for request in measurement.requests],
-    }
 
 
 HEADINGS = (

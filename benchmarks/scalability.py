@@ -30,7 +30,7 @@ class Law:
     coherency: float
 
     def throughput(self, processes: int) -> float:
-        """What so many processes complete per second."""
+        """The throughput of a number of processes, per second."""
         others = processes - 1
         cost = 1 + self.contention * others + self.coherency * processes * others
         return processes * self.alone / cost

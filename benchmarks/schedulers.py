@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often schedulers that search at the same moment claim the same host.
+"""Conflicts of schedulers that search at the same moment and claim the same host.
 
-Scheduler processes search together, then claim together, round by round, in a cloud of hosts that
-one candidate fills each. Compares schedulers that take the first candidate or any of them, with
-`randomize_allocation_candidates` off and on.
+Scheduler processes search together, then claim together, round by round, in a cloud whose hosts
+have room for one candidate each. Compares schedulers that take the first candidate or a random
+one, with `randomize_allocation_candidates` off and on.
 
     python -m benchmarks.schedulers --db mariadb
 
-Schedulers that do not wait for each other, in a cloud that is 95 % full when they begin:
+For schedulers that do not wait for each other, in a cloud that is 95 % full at first:
 
     python -m benchmarks.schedulers --db mariadb --schedulers 32 --full 95 --independent
 """
@@ -28,12 +28,12 @@ import uuid
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from benchmarks import databases, services, upstream
+from benchmarks import clouds, databases, services, upstream
 from benchmarks.client import Client
-from benchmarks.clouds import Cloud, Consumer, Provider, inventory, uuid_of
-from benchmarks.loading import claim, load_as_rows
 from benchmarks.report import columns, significant
 from benchmarks.services import Service
+from placement.tests.functional.fixtures.clouds import claim
+from placement.tests.large_clouds import load_as_rows
 
 ROOT = pathlib.Path(__file__).parents[1]
 CONFLICT = 409
@@ -46,7 +46,7 @@ HEADINGS = (
 
 
 class Kind(NamedTuple):
-    """Whether answers are in random order, and whether a scheduler takes any candidate."""
+    """The order of answers, random or not, and the choice of a scheduler, random or first."""
 
     randomizes: bool
     takes_any: bool
@@ -56,7 +56,7 @@ KINDS = (Kind(False, False), Kind(False, True), Kind(True, False))
 
 
 class Settings(NamedTuple):
-    """What all schedulers have in common."""
+    """The settings that all schedulers share."""
 
     port: int
     rounds: int
@@ -66,25 +66,13 @@ class Settings(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What one scheduler met: its claims, those refused, how long it searched, and how long it
-    ran, in seconds."""
+    """The results of one scheduler: its claims, the refused ones, and the seconds that it searched
+    and ran."""
 
     claims: int
     refused: int
     searches: list[float]
     elapsed: float
-
-
-def hosts(free: int, full: int) -> Cloud:
-    """Hosts of one core each, of which so many are free, and so many percent have a consumer."""
-    count = free * 100 // (100 - full)
-    names = [f'single-{number}' for number in range(count)]
-    providers = [Provider(uuid_of(name), name, {'VCPU': inventory(1)}) for name in names]
-    consumers = [
-        Consumer(uuid_of(f'server of {host.name}'), {host.uuid: {'VCPU': 1}})
-        for host in random.Random(1).sample(providers, count - free)
-    ]
-    return Cloud(f'{count} hosts of one core', tuple(providers), tuple(consumers))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -115,7 +103,7 @@ def _measure(kind: Kind, options: argparse.Namespace, directory: pathlib.Path) -
             # The start creates the tables.
             service.start({RANDOMIZE: str(kind.randomizes)})
             service.stop()
-            load_as_rows(database, hosts(count, options.full))
+            load_as_rows(database, clouds.of_one_core(count, options.full))
             service.start({RANDOMIZE: str(kind.randomizes)})
             _search_once(service, options.limit)
             before = service.cpu_seconds()
@@ -130,7 +118,7 @@ def _measure(kind: Kind, options: argparse.Namespace, directory: pathlib.Path) -
 
 
 def _search_once(service: Service, limit: int) -> None:
-    """Let the service read the whole cloud before it is measured."""
+    """Search once, so that the service loads the whole cloud before the measurement."""
     client = Client(service.port)
     client.get(_path(limit))
     client.close()

@@ -7,7 +7,6 @@ import contextlib
 import os
 import pathlib
 import signal
-import socket
 import statistics
 import subprocess
 import time
@@ -15,6 +14,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from benchmarks.client import Answer, Client, TooSlow
+from placement.tests.databases.servers import free_port
 
 LAUNCHER = pathlib.Path(__file__).with_name('launcher.py')
 START_LIMIT = 120.0
@@ -81,7 +81,7 @@ class Service:
         """
         self.stop()
         self._settings = settings or {}
-        self.port = _free_port()
+        self.port = free_port()
         environment = self._environment()
         # Its log goes to a file: writing it is part of the work, showing it is not.
         with self.log.open('ab') as log:
@@ -217,10 +217,3 @@ def stop_on_sigterm() -> None:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, stop)
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(('127.0.0.1', 0))
-        port: int = listener.getsockname()[1]
-        return port

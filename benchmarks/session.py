@@ -4,18 +4,51 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import pathlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from benchmarks.client import Client
-from benchmarks.clouds import Cloud
 from benchmarks.databases import temporary_database
-from benchmarks.loading import load_as_rows, load_through_api
 from benchmarks.services import WAITRESS, Service
 from benchmarks.upstream import DRIVERS
+from placement.tests.functional.fixtures.clouds import claim
+from placement.tests.large_clouds import Cloud, Provider, load_as_rows
 
 Say = Callable[[str], None]
+CONSUMERS_PER_REQUEST = 50
+
+
+def load_through_api(client: Client, cloud: Cloud) -> None:
+    """Load the cloud as agents and a scheduler would.
+
+    :raises Unexpected: the service refuses a part of it
+    """
+    for name in cloud.custom_traits:
+        client.send('PUT', f'/traits/{name}')
+    for provider in cloud.providers:
+        _send_provider(client, provider)
+    claims = {consumer.uuid: claim(consumer.allocations) for consumer in cloud.consumers}
+    remaining = iter(claims.items())
+    while batch := dict(itertools.islice(remaining, CONSUMERS_PER_REQUEST)):
+        client.send('POST', '/allocations', batch)
+
+
+def _send_provider(client: Client, provider: Provider) -> None:
+    path = f'/resource_providers/{provider.uuid}'
+    body: dict[str, Any] = {'uuid': provider.uuid, 'name': provider.name}
+    if provider.parent is not None:
+        body['parent_provider_uuid'] = provider.parent
+    client.send('POST', '/resource_providers', body)
+    generation = 0
+    for part in ('inventories', 'traits', 'aggregates'):
+        value: Any = getattr(provider, part)
+        if value:
+            body = {part: value, 'resource_provider_generation': generation}
+            client.send('PUT', f'{path}/{part}', body)
+            generation += 1
 
 
 @dataclass(frozen=True)
@@ -30,7 +63,7 @@ class Bench:
     threads: int = 4
     wsgi_server: str = WAITRESS
     processes: int = 1
-    # Clouds of up to so many providers are loaded through the API.
+    # Maximum number of providers of a cloud that is loaded through the API.
     most_through_api: int = 1_000
 
     @contextlib.contextmanager
@@ -46,20 +79,6 @@ class Bench:
                 service.start(settings)
                 self._load(service, cloud)
             yield ours, upstream
-
-    @contextlib.contextmanager
-    def choices(
-        self, cloud: Cloud, choices: Mapping[str, Mapping[str, str]], say: Say
-    ) -> Iterator[dict[str, Service]]:
-        """A service of ours for each choice of settings, by its name, with this cloud in each."""
-        with contextlib.ExitStack() as stack:
-            services = {}
-            for name, settings in choices.items():
-                say(f'loading {cloud.name} into {name}')
-                services[name] = self._service(stack, name, self.our_python, {})
-                services[name].start(settings)
-                self._load(services[name], cloud)
-            yield services
 
     def _service(
         self, stack: contextlib.ExitStack, name: str, python: str, drivers: Mapping[str, str]

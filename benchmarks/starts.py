@@ -10,7 +10,6 @@ import statistics
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from benchmarks import clouds
 from benchmarks.client import Client, TooSlow, Unexpected
@@ -25,7 +24,7 @@ PLANS = (
 )
 NAME = 'start and first search'
 SEARCH = '/allocation_candidates?resources=VCPU:1,MEMORY_MB:512,DISK_GB:10&limit=10'
-# So many seconds may a search take; one that takes longer, or fails, takes forever.
+# Timeout of a search in seconds; one that takes longer, or fails, counts as infinite.
 LIMIT = 60
 
 
@@ -50,10 +49,6 @@ class StartResult:
     upstream: FirstSteps
     # For each service, ours first: statements of the first search, and of the second.
     statements: tuple[tuple[int, int], tuple[int, int]]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for JSON."""
-        return dataclasses.asdict(self)
 
 
 def plans(chosen: Collection[int], only: Sequence[str]) -> list[Plan]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions about a cloud that is not there yet, on SQLite and on MariaDB.
+"""What-if questions about a changed cloud, on SQLite and on MariaDB.
 
-Upstream has none, so nothing is compared. The service is asked in this process. A worker of its
-own answers requests of the API beside survival.
+Upstream has none, so nothing is compared. The service runs in this process. A separate worker
+answers requests of the API during a survival question.
 """
 
 from __future__ import annotations
@@ -14,20 +14,21 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from benchmarks.beside import Latencies, measure_beside, path_of
+from benchmarks.clouds.full import Family, crowded, families
 from benchmarks.databases import temporary_database
-from benchmarks.full_clouds import Family, crowded, families
-from benchmarks.in_process import InProcess
-from benchmarks.loading import load_as_rows, make_schema, replace_inventories
 from benchmarks.measure import percentile
-from benchmarks.metered import Cost, Metered, serving
+from benchmarks.metered import Cost, InProcess, Metered, serving
+from benchmarks.report import columns
 from benchmarks.services import Service
+from placement.tests.functional.fixtures.databases import migrate
+from placement.tests.large_clouds import load_as_rows, replace_inventories
 
 NAME = 'what-if'
 ENGINES = {'sqlite': 'SQLite', 'mariadb': 'MariaDB'}
 FULL = (50, 80, 97)
 HOSTS, TREES = 10_000, 1_000
 CROWDED_HOSTS, CONSUMERS, DRAINED = 113, 15_769, 10
-# The cloud of the drains, and that of requests beside survival.
+# Percentage in use in the cloud of the drains, and of requests during survival.
 USUAL = 80
 REPETITIONS = 2
 SURVIVAL = '/insight/survival?only=failing&page_limit=1000'
@@ -48,14 +49,14 @@ class Figure(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """The latencies of requests on one engine, by what they are beside."""
+    """The latencies of requests on one engine, by concurrent work."""
 
     engine: str
     latencies: Sequence[Latencies]
 
 
 def is_chosen(only: Sequence[str]) -> bool:
-    """Tell if the words of --only ask for these questions; other runs leave them out."""
+    """True if the words of --only ask for these questions; other runs leave them out."""
     return NAME in only
 
 
@@ -70,7 +71,7 @@ def run(
         for family in families(hosts, max(10, hosts * TREES // HOSTS)):
             with temporary_database(engine, 'what_if', directory, url) as database:
                 say(f'{engine}: loading {family.kinds[0]}')
-                make_schema(database)
+                migrate(database)
                 load_as_rows(database, family.make(0, USUAL))
                 if len(family.kinds) > 1:
                     say(f'{engine}: requests beside survival')
@@ -114,7 +115,7 @@ def _survival(client: InProcess) -> tuple[Cost, str]:
 
 def _drains(engine: str, database: str, consumers: int) -> Iterator[Figure]:
     """Drain of some hosts, and verification of as many moves as there are consumers."""
-    make_schema(database)
+    migrate(database)
     cloud = crowded(CROWDED_HOSTS, consumers, USUAL)
     load_as_rows(database, cloud)
     hosts = [host.uuid for host in cloud.providers]
@@ -131,7 +132,7 @@ def _drains(engine: str, database: str, consumers: int) -> Iterator[Figure]:
         def drained() -> tuple[Cost, str]:
             metered = Metered(client)
             answer = metered.post('/insight/drain', drain).json()
-            words = f'{len(answer["moves"]):,} moves, {len(answer["homeless"])} homeless'
+            words = f'{len(answer["moves"]):,} moves, {len(answer["unplaced"])} unplaced'
             return metered.cost, words
 
         def verified() -> tuple[Cost, str]:
@@ -176,7 +177,7 @@ LEGEND = (
 
 
 def table(figures: Sequence[Figure]) -> str:
-    """A line for each question, as a table of the page about performance."""
+    """A line for each question, in columns."""
     lines: list[Sequence[str]] = [HEADINGS]
     questions = list(dict.fromkeys(one.question for one in figures))
     for engine, question, full, cost, outcome in sorted(
@@ -190,15 +191,15 @@ def table(figures: Sequence[Figure]) -> str:
                 outcome,
             )
         )  # fmt: skip
-    return f'{rst(lines)}\n\n{LEGEND}'
+    return f'{columns(lines)}\n\n{LEGEND}'
 
 
 HEADINGS_BESIDE = ('Request', 'Database', 'Median', '99 % within')
 
 
 def table_beside(besides: Iterable[Beside]) -> str:
-    """A line for each request of the API: milliseconds without survival / beside it in the same
-    worker / in another one / beside a program that only computes."""
+    """A line for each request of the API: milliseconds without survival / during it in the same
+    worker / in another one / during a program that only computes."""
     lines: list[Sequence[str]] = [HEADINGS_BESIDE]
     for engine, latencies in besides:
         for name in latencies[0]:
@@ -213,15 +214,4 @@ def table_beside(besides: Iterable[Beside]) -> str:
                     ),
                 )
             )  # fmt: skip
-    return rst(lines)
-
-
-def rst(lines: Sequence[Sequence[str]]) -> str:
-    """A simple table of reStructuredText; the first line has the headings."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    rule = '  '.join('=' * width for width in widths)
-    first, *rest = (
-        '  '.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    )
-    return '\n'.join([rule, first, rule, *rest, rule])
+    return columns(lines)

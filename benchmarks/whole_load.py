@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a worker that starts takes to load a whole cloud: processor time, and memory at most; and
-the processor time of its requests then, without a web server.
+"""The cost of loading a whole cloud at the start of a worker: processor time and peak memory; and
+the processor time of requests afterwards, without a web server.
 
     python -m benchmarks.whole_load [hosts [repetitions [engine [cloud]]]]
 
 By default three times 100,000 hosts that all differ, from SQLite; `flat` and `trees_of_eight` are
-other clouds. Each load is made by a process of its own, whose memory is that of the whole process.
+other clouds. Each load runs in a process of its own, whose whole memory is measured.
 """
 
 import multiprocessing
@@ -21,21 +21,26 @@ from typing import Any
 from benchmarks import clouds
 from benchmarks.client import Answer
 from benchmarks.databases import temporary_database
-from benchmarks.loading import claim, load_as_rows, make_schema
 from benchmarks.metered import serving
+from benchmarks.report import columns
 from benchmarks.scenarios.claims import new_consumer
 from benchmarks.starts import SEARCH
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
+from placement.db.mode import Mode
 from placement.feed.keeper import SnapshotKeeper
+from placement.feed.sink import Feed
+from placement.tests.functional.fixtures.clouds import claim
+from placement.tests.functional.fixtures.databases import migrate
+from placement.tests.large_clouds import load_as_rows
 
 CYCLES = 21
 
 
 def load(url: str) -> tuple[float, float]:
     """The seconds of processor time that a load takes, and the most megabytes ever in use."""
-    database = Database(create_engine(url))
-    with database.consistent_reader():
+    database = Database(create_engine(url), Feed())
+    with database.begin(Mode.READ_ONE_MOMENT):
         start = time.process_time()
     SnapshotKeeper(database).current()
     taken = time.process_time() - start
@@ -66,8 +71,8 @@ def cycles(url: str) -> dict[str, float]:
 
 
 def fill(url: str, kind: str, hosts: int) -> None:
-    """Make the schema, the standard names, and a cloud of so many hosts."""
-    make_schema(url)
+    """Create the schema, the standard names, and a cloud with a number of hosts."""
+    migrate(url)
     load_as_rows(url, getattr(clouds, kind)(hosts))
 
 
@@ -88,8 +93,9 @@ def main() -> None:
         loads = [pool.apply(load, (url,)) for _ in range(repetitions)]
         taken = pool.apply(cycles, (url,))
     seconds, megabytes = map(statistics.median, zip(*loads, strict=True))
-    print(f'{hosts} {kind}, {engine}: {seconds:.2f} s, {megabytes:.0f} MB')
-    print(*(f'{name}: {milliseconds:.1f} ms' for name, milliseconds in taken.items()), sep=', ')
+    headings = ('cloud', 'load s', 'MB', *(f'{name} ms' for name in taken))
+    figures = (f'{seconds:.2f}', f'{megabytes:.0f}', *(f'{ms:.1f}' for ms in taken.values()))
+    print(columns([headings, (f'{hosts:,} {kind}, {engine}', *figures)]))
 
 
 if __name__ == '__main__':

@@ -36,12 +36,12 @@ from dataclasses import dataclass
 
 from benchmarks import clouds, databases, scalability, services, upstream
 from benchmarks.client import Client, TooSlow, Unexpected
-from benchmarks.loading import load_as_rows
 from benchmarks.measure import percentile, run_together
 from benchmarks.progress import Progress
 from benchmarks.report import columns, significant
 from benchmarks.scenarios.claims import Schedule
 from benchmarks.services import CannotStart, Service
+from placement.tests.large_clouds import load_as_rows
 
 ROOT = pathlib.Path(__file__).parents[1]
 
@@ -215,10 +215,10 @@ def _measure_pool(
 
 
 def _measure_turns(size: int, workers: Sequence[Service], seconds: float) -> float:
-    """The processor time of a cycle of workers that one client asks in turn.
+    """The processor time of a cycle of workers to which one client sends requests in turn.
 
-    Each worker has read in what all others have done since its last search, as it has on cores of
-    its own, but none of them competes for a core here.
+    Each worker reads the changes of all others since its last search, as it does on a core of its
+    own, but here they do not compete for a core.
     """
     clients = [Client(worker.port) for worker in workers]
     works = [Schedule(size, number) for number in range(len(workers))]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured: a table of scenarios per kind of work."""
+"""The measured scenarios, one table for each kind of work."""

@@ -78,7 +78,7 @@ class Scenario:
 
 
 def number_of_items(answer: Answer | None) -> int | None:
-    """How many items the answer lists: what both services must agree on."""
+    """The number of items in the answer, which must be equal in both services."""
     if answer is None or not answer.body:
         return None
     value: Any = answer.json()

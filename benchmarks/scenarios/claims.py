@@ -12,9 +12,9 @@ from typing import Any
 from benchmarks import clouds
 from benchmarks.client import Answer, Client
 from benchmarks.clouds import Plan
-from benchmarks.loading import claim
 from benchmarks.scenarios.base import Budget, Refused, Scenario, Work
 from benchmarks.scenarios.search import GRANULAR, TREES_OF_EIGHT
+from placement.tests.functional.fixtures.clouds import claim
 
 SIZES = (100, 1_000, 10_000, 130_000)
 CLIENT_COUNTS = (1, 8, 32)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from benchmarks import clouds
 from benchmarks.clouds import Plan
 from benchmarks.scenarios.base import Budget, Get, Scenario
+from placement.tests.large_clouds import trees
 
 SIZES = (100, 1_000, 10_000, 50_000, 130_000)
 LIMITS = (10, 1_000, None)
@@ -78,7 +79,7 @@ def _trees(size: int, limit: int) -> Scenario:
     return Scenario(
         f'search trees {_words(limit)}',
         size,
-        Plan(clouds.trees, size),
+        Plan(trees, size),
         lambda _number: Get(_path(GRANULAR, limit)),
         budget=Budget(TREE_BUDGETS.get((size, limit))),
     )

@@ -3,10 +3,19 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from benchmarks.clouds import HOST_TRAITS, Cloud, Consumer, Provider, inventory, uuid_of
+from benchmarks.clouds import SHARES, zone
+from placement.tests.large_clouds import (
+    HOST_TRAITS,
+    Cloud,
+    Consumer,
+    Provider,
+    inventory,
+    uuid_of,
+)
 
 CONSUMERS = 10
 #: VCPU of the ten flavors. Memory in MiB and disk in GB go with them, not quite in proportion.
@@ -14,12 +23,14 @@ VCPUS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 ZONES = 3
 MAX_TREES_OF_POOL = 250
 
-#: Of so many hosts some have all that is free: how many, by the percentage that is in use.
+#: Size of the groups of hosts in which some have all free resources, by the percentage in use.
 GROUP = 20
 WITH_ROOM = {50: 20, 80: 20, 97: 2}
 #: Fewer of trees, whose nodes are smaller. A card has always room for as much as is in use.
 TREES_WITH_ROOM = {50: 20, 80: 4, 97: 1}
 UNITS_OF_CARD = 8
+#: Of unlike hosts: how many traits each has, and how many there are.
+TRAITS, ALL_TRAITS = 30, 200
 
 Resources = Mapping[str, int]
 
@@ -35,13 +46,17 @@ class Family(NamedTuple):
 
 
 def families(hosts: int, trees: int) -> Sequence[Family]:
-    """Flat hosts, alike and all different, and trees of nine with pools."""
+    """Flat hosts, alike and all different, trees of nine with pools, hosts of many traits."""
     return [
         Family(
             (f'{hosts:,} hosts', f'{hosts:,} hosts, all different'),
             lambda kind, full: (different if kind else flat)(hosts, full),
         ),
         Family((f'{trees:,} trees with a pool',), lambda _, full: nested(trees, full)),
+        Family(
+            (f'{trees:,} hosts, {TRAITS} of {ALL_TRAITS} traits each',),
+            lambda _, full: with_own_traits(trees, full),
+        ),
     ]
 
 
@@ -69,26 +84,34 @@ def different(count: int, full: int) -> Cloud:
     return _cloud(count, full, lambda number: number)
 
 
+def with_own_traits(count: int, full: int) -> Cloud:
+    """The same hosts, each with some of many traits, which no other has."""
+    cloud, chance = flat(count, full), random.Random(1)
+    names = [f'CUSTOM_TRAIT_{number}' for number in range(ALL_TRAITS)]
+    hosts = [
+        host._replace(traits=tuple(sorted(chance.sample(names, TRAITS))))
+        for host in cloud.providers
+    ]
+    return cloud._replace(providers=tuple(hosts))
+
+
 def _cloud(count: int, full: int, added: Callable[[int], int]) -> Cloud:
     hosts = []
     for number in range(count):
         totals = {name: _total(used, number, full) for name, used in USED.items()}
-        totals['MEMORY_MB'] += added(number)
-        hosts.append(
-            Provider(
-                uuid_of(f'host {number}'),
-                f'host-{number}',
-                {name: inventory(total) for name, total in totals.items()},
-                HOST_TRAITS,
-                (_zone(number),),
-            )
-        )
+        hosts.append(_host(number, {**totals, 'MEMORY_MB': totals['MEMORY_MB'] + added(number)}))
     consumers = [
         Consumer(uuid_of(f'server {n} of {host.name}'), {host.uuid: flavor(n)})
         for host in hosts
         for n in range(CONSUMERS)
     ]
     return Cloud(f'{count} hosts, {full} % full', tuple(hosts), tuple(consumers))
+
+
+def _host(number: int, totals: Resources) -> Provider:
+    inventories = {name: inventory(total) for name, total in totals.items()}
+    name = f'host-{number}'
+    return Provider(uuid_of(name), name, inventories, HOST_TRAITS, (zone(number % ZONES),))
 
 
 def _total(used: int, number: int, full: int, with_room: Mapping[int, int] = WITH_ROOM) -> int:
@@ -98,29 +121,16 @@ def _total(used: int, number: int, full: int, with_room: Mapping[int, int] = WIT
     return used + (round(free) if number % GROUP < having else 0)
 
 
-def _zone(number: int) -> str:
-    return uuid_of(f'zone {number % ZONES}')
-
-
 def crowded(count: int, consumers: int, full: int) -> Cloud:
-    """Hosts without children, with so many consumers, of all flavors on each host."""
-    flavors = [flavor(number) for number in range(len(VCPUS))]
-    each = consumers / count / len(flavors)
-    used = {name: sum(one[name] for one in flavors) * each for name in flavors[0]}
-    hosts = tuple(
-        Provider(
-            uuid_of(f'host {number}'),
-            f'host-{number}',
-            {name: inventory(round(amount * 100 / full)) for name, amount in used.items()},
-            HOST_TRAITS,
-            (_zone(number),),
-        )
-        for number in range(count)
-    )
+    """Hosts without children, with a number of consumers of all flavors on each."""
+    flavors = [flavor(number) for number in range(CONSUMERS)]
+    each = consumers / count / CONSUMERS
+    totals = {name: round(used * each * 100 / full) for name, used in USED.items()}
+    hosts = tuple(_host(number, totals) for number in range(count))
     servers = [
         Consumer(
             uuid_of(f'server {number}'),
-            {hosts[number % count].uuid: flavors[number // count % len(flavors)]},
+            {hosts[number % count].uuid: flavors[number // count % CONSUMERS]},
         )
         for number in range(consumers)
     ]
@@ -128,8 +138,8 @@ def crowded(count: int, consumers: int, full: int) -> Cloud:
 
 
 def nested(count: int, full: int) -> Cloud:
-    """Trees of nine: the root, two NUMA nodes, three devices beneath each; disks are of a pool of
-    so many trees. Each tree has five consumers on each node."""
+    """Trees of nine: the root, two NUMA nodes, and three devices beneath each. Groups of trees
+    share a pool of disks. Each tree has five consumers on each node."""
     providers, consumers, pooled = list[Provider](), list[Consumer](), dict[str, int]()
     for number in range(count):
         pool = f'pool {number // MAX_TREES_OF_POOL}'
@@ -142,7 +152,7 @@ def nested(count: int, full: int) -> Cloud:
             uuid_of(pool),
             pool,
             {'DISK_GB': inventory(round(used * 100 / full))},
-            ('MISC_SHARES_VIA_AGGREGATE',),
+            SHARES,
             (uuid_of(f'aggregate of {pool}'),),
         )
         for pool, used in pooled.items()
@@ -154,7 +164,7 @@ def _tree(number: int, full: int, aggregate: str) -> Iterator[Provider]:
     name = f'tree-{number}'
     root = uuid_of(name)
     # As nova has it, a root without inventory: only its traits and aggregates count.
-    yield Provider(root, name, {}, HOST_TRAITS, (_zone(number), aggregate))
+    yield Provider(root, name, {}, HOST_TRAITS, (zone(number % ZONES), aggregate))
     for side in range(2):
         used = _used_of_node(side)
         node = uuid_of(f'{name} node {side}')
