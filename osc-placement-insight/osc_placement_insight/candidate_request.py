@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command asks about: a query for allocation candidates, wherever it comes from."""
+"""The request of a command: a query for allocation candidates, from options or another source."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from keystoneauth1 import exceptions as keystone
-from openstack import exceptions as sdk
 from osc_lib import exceptions
 
-from osc_placement_insight import flavors
+from osc_placement_insight import compute, flavor_list, flavors, owner
 from osc_placement_insight.flavors import Flavor
 from osc_placement_insight.service import Service
 
@@ -21,6 +18,7 @@ from osc_placement_insight.service import Service
 Groups = dict[str, dict[str, list[str]]]
 
 UNMET_DEMAND = '/insight/unmet_demand'
+FLAVORS = compute.Purpose('This command', '--resource and --query need no nova.')
 OPTIONS = '--resource, --flavor, --request or --query'
 
 
@@ -89,7 +87,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     asked.add_argument(
         '--request',
         metavar='<req-...>',
-        help='what this request of nova asked for in vain',
+        help='an unsuccessful search of this request of nova',
     )
     asked.add_argument(
         '--query',
@@ -100,7 +98,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_options_of_groups(group: Any) -> None:
-    """Add those of `openstack allocation candidate list`, with the same names and meaning."""
+    """Add the options of `openstack allocation candidate list`, with the same meaning."""
     group.add_argument(
         '--resource',
         metavar='<resource_class>=<value>',
@@ -124,7 +122,8 @@ def _add_options_of_groups(group: Any) -> None:
         '--member-of',
         metavar='<aggregate>[,<aggregate>...]',
         action=AddToGroup,
-        help='aggregates (UUIDs) in one of which the providers have to be; may be repeated',
+        help='aggregates (UUIDs, or names such as az1) in one of which the providers have to be; '
+        'may be repeated',
     )
     group.add_argument('--aggregate-uuid', action=AddToGroup, help=argparse.SUPPRESS)
     group.add_argument(
@@ -144,24 +143,30 @@ def _add_options_of_groups(group: Any) -> None:
 
 
 def from_options(
-    parsed_args: argparse.Namespace, service: Service, manager: Any
+    parsed_args: argparse.Namespace,
+    service: Service,
+    manager: Any,
+    uuid_of: Callable[[str], str],
 ) -> CandidateRequest:
-    """What the options ask about; nova or the service are asked for it where they know it.
+    """The request that the options describe; flavors come from nova, past searches from placement.
 
-    :raises osc_lib.exceptions.CommandError: the options do not say what is asked for, or what
-        they name is not known
+    `uuid_of` finds an aggregate by its name.
+
+    :raises osc_lib.exceptions.CommandError: the options describe no request, or name an unknown
+        object
     """
     named = [parsed_args.flavor, parsed_args.request, parsed_args.query]
     groups = _groups(parsed_args)
     if len([source for source in (*named, groups) if source]) != 1:
         raise exceptions.CommandError(f'Say what is asked for, in one way: {OPTIONS}.')
     if parsed_args.flavor:
-        return of_flavor(find_flavor(manager, parsed_args.flavor), parsed_args.boot_from_volume)
+        flavor, is_owned = find_flavor(manager, parsed_args.flavor), owner.is_required(service)
+        return of_flavor(flavor, parsed_args.boot_from_volume, is_owned)
     if parsed_args.request:
         return of_request(service, parsed_args.request)
     if parsed_args.query:
         return CandidateRequest(parse_query(parsed_args.query))
-    return CandidateRequest([*_of_groups(groups, parsed_args)])
+    return CandidateRequest([*_of_groups(groups, parsed_args, uuid_of)])
 
 
 def parse_query(text: str) -> list[tuple[str, str]]:
@@ -178,7 +183,7 @@ def parse_query(text: str) -> list[tuple[str, str]]:
 
 
 def of_request(service: Service, identity: str) -> CandidateRequest:
-    """What a request of nova, or of another client, last asked for in vain.
+    """The last unmet search of a request of nova or another client.
 
     :raises osc_lib.exceptions.CommandError: the service keeps none of its searches
     """
@@ -186,9 +191,9 @@ def of_request(service: Service, identity: str) -> CandidateRequest:
     searches = page['unmet_demand']
     if not searches:
         raise exceptions.CommandError(
-            f'The service keeps no search in vain of {identity}. It knows those of other workers '
-            'some seconds later, and keeps the last 10,000. Otherwise Placement had hosts to '
-            'offer: see in the log of nova-scheduler which filter refused them, or in that of '
+            f'The service keeps no unsuccessful search of {identity}. It knows those of other '
+            'workers some seconds later, and keeps the last 10,000. Otherwise Placement had hosts '
+            'to offer: see in the log of nova-scheduler which filter refused them, or in that of '
             'nova-compute why the build failed. The id is that of the request to nova: '
             '"openstack server event list <server>".'
         )
@@ -196,15 +201,15 @@ def of_request(service: Service, identity: str) -> CandidateRequest:
     notes = [f'{identity} asked: {last["query"]}']
     if len(searches) > 1:
         notes.append(
-            f'This is the last of its {len(searches)} searches in vain; list all with '
+            f'This is the last of its {len(searches)} unsuccessful searches; list all with '
             f'"openstack placement unmet demand list --request {identity}".'
         )
     return CandidateRequest(parse_query(last['query']), last['microversion'], notes)
 
 
-def of_flavor(flavor: Flavor, boot_from_volume: bool = False) -> CandidateRequest:
-    """What nova asks for a server of a flavor, and what cannot be told from the flavor."""
-    query, untranslated = flavors.translate(flavor, boot_from_volume)
+def of_flavor(flavor: Flavor, boot_from_volume: bool, is_owned: bool) -> CandidateRequest:
+    """The request of nova for a server of a flavor, and the parts that the flavor lacks."""
+    query, untranslated = flavors.translate(flavor, boot_from_volume, is_owned)
     asked = CandidateRequest(query)
     notes = [f'Flavor {flavor.name} asks: {asked.text}']
     notes += [f'Not translated: {spec} ({why})' for spec, why in untranslated.items()]
@@ -216,14 +221,13 @@ def find_flavor(manager: Any, name: str) -> Flavor:
 
     :raises osc_lib.exceptions.CommandError: nova has none of that name, or cannot be asked
     """
-    with _nova_asked(f'for flavor {name}'):
-        found = manager.sdk_connection.compute.find_flavor(name, get_extra_specs=True)
+    found = flavor_list.find_flavor(compute.of_manager(manager, FLAVORS), name)
     if found is None:
         raise exceptions.CommandError(
             f'nova has no flavor {name}, or hides it from your project. List them with '
             '"openstack flavor list --all".'
         )
-    return _flavor(found)
+    return found
 
 
 def list_flavors(manager: Any) -> list[Flavor]:
@@ -231,48 +235,24 @@ def list_flavors(manager: Any) -> list[Flavor]:
 
     :raises osc_lib.exceptions.CommandError: nova cannot be asked
     """
-    with _nova_asked('for its flavors'):
-        found = [*manager.sdk_connection.compute.flavors(get_extra_specs=True, is_public=None)]
-    return sorted(map(_flavor, found))
+    return sorted(flavor_list.list_flavors(compute.of_manager(manager, FLAVORS)))
 
 
-@contextlib.contextmanager
-def _nova_asked(what: str) -> Iterator[None]:
-    try:
-        yield
-    except (sdk.SDKException, keystone.ClientException, AttributeError) as error:
-        # Where no nova is known, the SDK gives a proxy that has none of its methods.
-        is_unknown = isinstance(error, AttributeError)
-        reason = 'the client knows no endpoint of it' if is_unknown else error
-        raise exceptions.CommandError(
-            f'nova cannot be asked {what}: {reason}. --resource and --query need no nova.'
-        ) from error
-
-
-def _flavor(found: Any) -> Flavor:
-    """A flavor of the SDK, in which what is nothing may be None or empty text."""
-    return Flavor(
-        found.name,
-        found.vcpus,
-        found.ram,
-        found.disk or 0,
-        found.ephemeral or 0,
-        int(found.swap or 0),
-        found.extra_specs or {},
-    )
-
-
-def _of_groups(groups: Groups, parsed_args: argparse.Namespace) -> Iterator[tuple[str, str]]:
+def _of_groups(
+    groups: Groups, parsed_args: argparse.Namespace, uuid_of: Callable[[str], str]
+) -> Iterator[tuple[str, str]]:
     """The parameters of the options of `openstack allocation candidate list`."""
     if any(groups):
         yield 'group_policy', parsed_args.group_policy
     if parsed_args.limit:
         yield 'limit', parsed_args.limit
     for suffix, group in groups.items():
-        yield from _of_group(suffix, group)
+        yield from _of_group(suffix, group, uuid_of)
 
 
-def _of_group(suffix: str, group: Mapping[str, list[str]]) -> Iterator[tuple[str, str]]:
+def _of_group(
+    suffix: str, group: Mapping[str, list[str]], uuid_of: Callable[[str], str]
+) -> Iterator[tuple[str, str]]:
     if group.get('resources'):
         yield f'resources{suffix}', ','.join(map(_amount, group['resources']))
     required = group.get('required', [])
@@ -283,7 +263,8 @@ def _of_group(suffix: str, group: Mapping[str, list[str]]) -> Iterator[tuple[str
     yield from ((f'required{suffix}', f'in:{one}') for one in required if ',' in one)
     if group.get('aggregate_uuid'):
         yield f'member_of{suffix}', 'in:' + ','.join(group['aggregate_uuid'])
-    yield from ((f'member_of{suffix}', f'in:{one}') for one in group.get('member_of', []))
+    for one in group.get('member_of', []):
+        yield f'member_of{suffix}', 'in:' + ','.join(map(uuid_of, one.split(',')))
 
 
 def _amount(option: str) -> str:

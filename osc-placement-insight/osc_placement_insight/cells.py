@@ -10,8 +10,9 @@ from typing import Any
 
 Row = Sequence[Any]
 
-#: The characters that terminals obey: C0 with ESC and BEL, DEL, and C1.
-CONTROL = re.compile('[\x00-\x1f\x7f-\x9f]')
+#: Control characters of terminals: C0 with ESC and BEL, DEL, and C1; and invisible characters, of
+#: which some reverse the order of others.
+CONTROL = re.compile('[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]')
 
 #: Formats that show lists and objects as such; all others have text alone.
 STRUCTURED = ('json', 'yaml')
@@ -38,8 +39,8 @@ def _text(value: Any, format_name: str) -> Any:
 
 
 def escaped(text: str) -> str:
-    """The text with the escape sequence of JSON in the place of each control character.
+    """The text with JSON's escape sequences instead of control characters.
 
-    Whoever may name a provider could otherwise write to the terminal of whoever lists it.
+    Otherwise the name of a provider could control the terminal of a user who lists it.
     """
     return CONTROL.sub(lambda match: f'\\u{ord(match[0]):04x}', text)

@@ -15,19 +15,23 @@ from osc_lib import exceptions
 
 from osc_placement_insight.layout import sentence
 
-#: Since this one nova tells of servers whose cell is down; it also has the uuids of migrations
-#: (2.59) and of hypervisors (2.53), and the flavors in servers (2.47).
+#: The first microversion that lists servers whose cell is down; it also has the uuids of
+#: migrations (2.59) and hypervisors (2.53), and flavors in servers (2.47).
 MICROVERSION = '2.69'
-#: How often a request is repeated, with growing pauses, while nova or a proxy is away.
+#: Maximum number of retries, with growing pauses, while nova or a proxy is away.
 RETRIES = 5
 AWAY = [429, 502, 503, 504]
 
-#: Is told what is being read.
+#: Reports the current activity.
 Tell = Callable[[str], None]
 
 
+def tell_nobody(doing: str) -> None:
+    """Ignore what is being read."""
+
+
 class Purpose(NamedTuple):
-    """Who asks nova, and how the same is done without nova."""
+    """The command that asks nova, and its alternative without nova."""
 
     asker: str
     without_nova: str
@@ -85,7 +89,7 @@ class Compute:
         return self._values(self._response(path, query or {}), path)
 
     def find(self, path: str) -> Any | None:
-        """The answer, as values; None where there is nothing at this path."""
+        """The answer as values; None for a 404."""
         response = self._response(path, {})
         return None if response.status_code == 404 else self._values(response, path)
 
@@ -103,9 +107,9 @@ class Compute:
             has_more = bool(page[member]) and f'{member}_links' in page
 
     def rows(
-        self, path: str, member: str, query: Mapping[str, str], tell: Tell
+        self, path: str, member: str, query: Mapping[str, str], tell: Tell = tell_nobody
     ) -> Iterator[dict[str, Any]]:
-        """The elements of all pages; `tell` is told how many were read."""
+        """The elements of all pages; `tell` gets the number read so far."""
         count = 0
         for page in self.pages(path, member, query):
             count += len(page)
@@ -113,9 +117,9 @@ class Compute:
             yield from page
 
     def _page_after(self, path: str, query: Mapping[str, str], seen: list[str]) -> Any:
-        """The page after what was seen last.
+        """The page after the last element seen.
 
-        Nova refuses a marker that was purged meanwhile; then the one before it is as good.
+        Nova refuses a marker that was purged meanwhile; then the element before it is used.
         """
         for marker in reversed(seen):
             response = self._response(path, {**query, 'marker': marker})
@@ -140,7 +144,7 @@ class Compute:
             )
         except keystone.ClientException as error:
             raise exceptions.CommandError(
-                f'Nova cannot be asked: {error}. {self._purpose.without_nova}'
+                f'Nova cannot be asked: {sentence(str(error))} {self._purpose.without_nova}'
             ) from error
         return response
 

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from osc_placement_insight.layout import counted, section, wrapped
+from osc_placement_insight.layout import section, wrapped
 
 Answer = Mapping[str, Any]
 
@@ -19,6 +19,14 @@ COLUMNS = ('group', 'condition', 'trees_before', 'trees_after', 'only')
 TOGETHER = 'all groups'
 #: Reasons that are the name of the unit which refuses an amount.
 UNITS = ('min_unit', 'max_unit', 'step_size')
+#: The verdicts of the service as they are called for people, on the page too.
+VERDICTS = {
+    'fits': 'fits',
+    'full': 'full now',
+    'infeasible': 'never fits',
+    'unknown': 'not decided',
+    'refused': 'refused',
+}
 #: The columns of the counts in the text.
 HEADER = '  trees    only  condition'
 
@@ -40,7 +48,7 @@ def lines(answer: Answer) -> Iterator[str]:
 
     Conditions that turned nothing away are left out.
     """
-    yield from wrapped(f'{answer["verdict"]}: {answer["summary"]}')
+    yield from wrapped(answer['summary'])
     if answer['provider']:
         yield from section('This tree:', _report(answer['provider']))
     for group in answer['groups']:
@@ -50,11 +58,12 @@ def lines(answer: Answer) -> Iterator[str]:
     yield from section('All groups together:', _funnel(answer['combination'], answer['examined']))
     if answer['verdict'] != 'fits':
         yield from section('Nearest trees:', _each(_report, answer['nearest']))
-    yield from section('It would fit:', _each(_relaxation, answer['relaxations']))
+    helpful = (_bullet(one['words']) for one in answer['relaxations'])
+    yield from section('What would help:', itertools.chain.from_iterable(helpful))
 
 
 def group_name(suffix: str) -> str:
-    """What a request group is called; that without a suffix has no name of its own."""
+    """The display name of a request group, with or without a suffix."""
     return f'group {suffix}' if suffix else 'unsuffixed group'
 
 
@@ -74,10 +83,8 @@ def _wanted(group: Answer) -> Iterator[str]:
 
 
 def _funnel(steps: list[Answer], examined: int) -> Iterator[str]:
-    """How many trees were left after each condition, and how many it alone turned away."""
-    deciding = [
-        step for step in steps if step['trees_before'] > step['trees_after'] or step['only']
-    ]
+    """The number of trees left after each condition, and the number that lack only this."""
+    deciding = [step for step in steps if step['trees_before'] > step['trees_after']]
     if not deciding:
         return
     yield HEADER
@@ -90,8 +97,8 @@ def _funnel(steps: list[Answer], examined: int) -> Iterator[str]:
 
 
 def _report(report: Answer) -> Iterator[str]:
-    """What one tree misses."""
-    yield f'  {_shown(report["root"])} ({report["verdict"]})'
+    """The conditions that one tree fails."""
+    yield f'  {_shown(report["root"])} ({VERDICTS[report["verdict"]]})'
     numbers = {(one['suffix'], one['resource_class']): one for one in report['missing']}
     for condition in report['failed']:
         about = [numbers.pop((condition['suffix'], name), None) for name in condition['names']]
@@ -116,26 +123,6 @@ def _missing(missing: Answer) -> str:
         f'{missing["reserved"]} reserved) on {_shown(missing["provider"])}'
     )
     return f'{words}, {reason} is {missing[reason]}' if reason in UNITS else words
-
-
-def _relaxation(relaxation: Answer) -> Iterator[str]:
-    """What could be given up, and how many trees that would gain."""
-    words = ' and '.join(f'without {_given_up(one)}' for one in relaxation['conditions'])
-    if relaxation['largest'] is not None:
-        condition = relaxation['conditions'][0]
-        name, asked = condition['names'][0], condition['asked']
-        words = f'with {name}:{relaxation["largest"]} in place of {asked}'
-    # The largest amount fits fewer trees than smaller ones do; older services do not tell.
-    amounts = relaxation.get('amounts') or [{'trees': relaxation['trees']}]
-    yield from _bullet(f'{counted(amounts[0]["trees"], "tree")} {words}')
-
-
-def _given_up(condition: Answer) -> str:
-    """What is left out of the request."""
-    if condition['reason'] != 'class missing':
-        return str(condition['words'])
-    of_group = f' in {group_name(condition["suffix"])}' if condition['suffix'] else ''
-    return f'asking for {", ".join(condition["names"])}{of_group}'
 
 
 def _bullet(text: str) -> list[str]:

@@ -24,7 +24,7 @@ VERSION = 1
 
 PROVIDERS, CONSUMERS = 'providers', 'consumers'
 
-# Those of libyaml take a tenth of the time, where PyYAML was built with it.
+# libyaml is ten times as fast, if PyYAML was built with it.
 Dumper: Any = getattr(yaml, 'CSafeDumper', yaml.SafeDumper)
 Loader: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 
@@ -32,7 +32,7 @@ Element = Mapping[str, Any]
 
 
 class UnknownFormat(Exception):
-    """What is wrong with a file that is not an export, or is one of another version."""
+    """A file is not an export, or has another version."""
 
 
 class Exported(NamedTuple):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nova asks Placement for when it schedules a server of a flavor.
+"""Translates a flavor into the request that nova sends to Placement for a server.
 
-It follows the scheduler of nova 34, of which only the flavor is known here: an image, ports, a
-project or an availability zone may ask for more.
+It follows the scheduler of nova 34, for the flavor only: an image, ports, a project or an
+availability zone may add conditions.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
+
+from osc_placement_insight.owner import OWNER
 
 #: The trait of hosts whose nova-compute is disabled; nova forbids it in every request.
 DISABLED = 'COMPUTE_STATUS_DISABLED'
@@ -79,16 +81,21 @@ class Translation(NamedTuple):
     untranslated: dict[str, str]
 
 
-def translate(flavor: Flavor, boot_from_volume: bool = False) -> Translation:
-    """What nova asks for a server of a flavor, as far as the flavor tells.
+def translate(
+    flavor: Flavor, boot_from_volume: bool = False, is_owned: bool = False
+) -> Translation:
+    """The request of nova for a server, as far as its flavor determines it.
 
-    A server that boots from a volume needs no root disk.
+    A server that boots from a volume needs no root disk. With `is_owned` the providers of each
+    group have to be those of nova.
     """
     translator = _Translator(flavor)
     for name, value in flavor.extra_specs.items():
         translator.add(name, value)
     translator.add_cpus()
     translator.add_missing_amounts(boot_from_volume)
+    if is_owned:
+        translator.add_owner()
     return Translation(translator.query(), translator.untranslated)
 
 
@@ -180,6 +187,12 @@ class _Translator:
         for group in self._groups.values():
             for name in [name for name, amount in group.resources.items() if not amount]:
                 del group.resources[name]
+
+    def add_owner(self) -> None:
+        """Require the trait of nova's providers in each group."""
+        for group in self._groups.values():
+            if group.resources:
+                group.required.add(OWNER)
 
     def query(self) -> list[tuple[str, str]]:
         """The parameters, sorted as nova sorts them."""
@@ -282,7 +295,7 @@ HANDLERS: dict[str, Callable[[_Translator, str], bool]] = {
 
 
 def _is_true(value: str) -> bool:
-    """Whether oslo.utils takes a value for true."""
+    """True if oslo.utils takes a value for true."""
     return value.strip().lower() in ('1', 't', 'true', 'on', 'y', 'yes')
 
 

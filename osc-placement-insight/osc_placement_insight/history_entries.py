@@ -33,7 +33,7 @@ def row(entry: Entry) -> list[Any]:
 
 
 def lines(entries: Iterable[Entry]) -> Iterator[str]:
-    """Each request, and below it what it changed, with the state afterwards."""
+    """Each request, and below it the objects that it changed, with their new states."""
     for _, rows in itertools.groupby(entries, lambda entry: entry['request_id']):
         first, *others = rows
         yield from _request(first)
@@ -49,7 +49,7 @@ def _request(entry: Entry) -> Iterator[str]:
 
 
 def _by(caller: Mapping[str, Any] | None) -> str:
-    """Who sent the request; a command of the operator has no caller."""
+    """The sender of the request; a command of the operator has none."""
     name = caller and (caller['user_name'] or caller['user_id'])
     return f'  by {name} of project {caller["project_id"]}' if caller and name else ''
 
@@ -73,7 +73,7 @@ def _state(state: Mapping[str, Any] | None) -> Iterator[str]:
 
 
 def _allocations(allocations: Mapping[str, Entry]) -> Iterator[str]:
-    """What a consumer holds by provider, or a provider gives by consumer."""
+    """The allocations of a consumer by provider, or of a provider by consumer."""
     for uuid, one in allocations.items():
         amounts = (f'{name} {amount}' for name, amount in one.get('resources', {}).items())
         yield f'{uuid}: {", ".join(amounts) or "nothing any more"}'

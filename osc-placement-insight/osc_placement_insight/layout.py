@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -26,7 +27,7 @@ def wrapped(text: str, first: str = '', rest: str | None = None) -> list[str]:
 
 
 def section(title: str, lines: Iterable[str]) -> Iterator[str]:
-    """An empty line, the title and the lines; nothing where there are no lines."""
+    """An empty line, the title and the lines; nothing without lines."""
     kept = list(lines)
     if kept:
         yield ''
@@ -65,3 +66,9 @@ def _cell(value: str | int | None) -> str:
     if value is None:
         return '?'
     return f'{value:,}' if isinstance(value, int) else value
+
+
+def natural(name: str) -> list[tuple[int, int, str]]:
+    """The key by which people sort names: host2 before host10."""
+    parts = re.findall(r'\d+|\D+', name)
+    return [(0, int(part), '') if part.isdecimal() else (1, 0, part) for part in parts]

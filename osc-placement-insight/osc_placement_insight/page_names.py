@@ -16,9 +16,11 @@ from keystoneauth1 import exceptions as keystone
 from osc_lib import exceptions
 
 from osc_placement_insight import compute, flavors
+from osc_placement_insight.aggregates import list_aggregates
+from osc_placement_insight.flavor_list import list_flavors
 
 PURPOSE = compute.Purpose('The page', 'The page shows ids in the place of its names.')
-#: Seconds after which names are read again, for whoever asks then.
+#: Seconds after which the next request reads names again.
 KEPT = 600
 
 #: By kind, such as `servers`: names by id, or the queries of flavors by name.
@@ -26,14 +28,10 @@ Names = Mapping[str, Mapping[str, str]]
 Source = Callable[[], Names]
 
 
-def _tell_nobody(doing: str) -> None:
-    pass
-
-
 class PageNames:
-    """Names from several sources, which are read in turn, in a thread of their own.
+    """Names from several sources, which a background thread reads one after the other.
 
-    Large clouds have so many servers that nova takes minutes to list them: nobody waits for that.
+    In large clouds nova takes minutes to list servers; requests do not wait for that.
     """
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
@@ -82,11 +80,14 @@ class PageNames:
             self._problems.update(problems)
 
 
-def sources(manager: Any) -> Mapping[str, Source]:
-    """What the cloud of a client has names for; what takes longest comes last."""
+def sources(manager: Any, is_owned: Callable[[], bool]) -> Mapping[str, Source]:
+    """The sources of names in the cloud of a client, slowest last.
+
+    `is_owned` tells if nova asks for its own providers (`owner`).
+    """
     return {
         'aggregates': lambda: _aggregates(compute.of_manager(manager, PURPOSE)),
-        'flavors': lambda: _flavors(compute.of_manager(manager, PURPOSE)),
+        'flavors': lambda: _flavors(compute.of_manager(manager, PURPOSE), is_owned()),
         'projects': lambda: _projects(manager),
         'servers': lambda: _servers(compute.of_manager(manager, PURPOSE)),
     }
@@ -94,38 +95,25 @@ def sources(manager: Any) -> Mapping[str, Source]:
 
 def _aggregates(nova: compute.Compute) -> Names:
     """The names of aggregates, and of the zones that they are."""
-    rows = nova.ask('/os-aggregates')['aggregates']
+    found = list_aggregates(nova)
     return {
-        'aggregates': {row['uuid']: row['name'] for row in rows},
-        'zones': {
-            row['uuid']: row['availability_zone'] for row in rows if row['availability_zone']
-        },
+        'aggregates': {one.uuid: one.name for one in found},
+        'zones': {one.uuid: one.zone for one in found if one.zone},
     }
 
 
-def _flavors(nova: compute.Compute) -> Names:
+def _flavors(nova: compute.Compute, is_owned: bool) -> Names:
     """The queries that nova sends for flavors."""
-    rows = nova.rows('/flavors/detail', 'flavors', {'is_public': 'None'}, _tell_nobody)
-    return {'flavors': {row['name']: _query_of(row) for row in rows}}
+    return {'flavors': {one.name: _query_of(one, is_owned) for one in list_flavors(nova)}}
 
 
-def _query_of(row: Mapping[str, Any]) -> str:
-    flavor = flavors.Flavor(
-        row['name'],
-        row['vcpus'],
-        row['ram'],
-        row['disk'],
-        row['OS-FLV-EXT-DATA:ephemeral'],
-        # An empty text for none, before 2.75.
-        int(row['swap'] or 0),
-        row.get('extra_specs', {}),
-    )
-    return urllib.parse.urlencode(flavors.translate(flavor).query, safe=':,!')
+def _query_of(flavor: flavors.Flavor, is_owned: bool) -> str:
+    return urllib.parse.urlencode(flavors.translate(flavor, is_owned=is_owned).query, safe=':,!')
 
 
 def _servers(nova: compute.Compute) -> Names:
     query = {'all_tenants': '1', 'sort_key': 'uuid', 'sort_dir': 'asc'}
-    rows = nova.rows('/servers', 'servers', query, _tell_nobody)
+    rows = nova.rows('/servers', 'servers', query)
     # One whose cell is down has no name.
     return {'servers': {row['id']: row['name'] for row in rows if 'name' in row}}
 

@@ -7,9 +7,11 @@ import threading
 from typing import Self, TextIO
 
 ERASE_LINE = '\r\033[K'
-#: How long nothing is shown, and how often the line is written again, in seconds.
+#: Seconds until the line is first shown, and between two updates.
 DELAY = 1.0
 INTERVAL = 0.5
+#: How much longer it takes until it is said who is waited for.
+LONG = 4.0
 
 
 class Progress:
@@ -22,6 +24,7 @@ class Progress:
     def __init__(self, stream: TextIO, doing: str, delay: float = DELAY) -> None:
         self._stream = stream
         self._doing = doing
+        self._awaited = ''
         self._delay = delay
         self._over = threading.Event()
         self._thread = (
@@ -31,6 +34,10 @@ class Progress:
     def tell(self, doing: str) -> None:
         """Say what is being done from now on."""
         self._doing = doing
+
+    def wait_for(self, whom: str) -> None:
+        """Say who is asked, which is shown when it does not answer for some seconds."""
+        self._awaited = whom
 
     def __enter__(self) -> Self:
         if self._thread:
@@ -45,10 +52,18 @@ class Progress:
     def _show(self) -> None:
         if self._over.wait(self._delay):
             return
-        self._write(f'{self._doing} ...')
+        self._write(self._line(self._delay))
+        waited = self._delay
         while not self._over.wait(INTERVAL):
-            self._write(f'{self._doing} ...')
+            waited += INTERVAL
+            self._write(self._line(waited))
         self._write('')
+
+    def _line(self, waited: float) -> str:
+        is_long = self._awaited and waited >= self._delay + LONG
+        return (
+            f'{self._doing}, waiting for {self._awaited} ...' if is_long else f'{self._doing} ...'
+        )
 
     def _write(self, text: str) -> None:
         self._stream.write(f'{ERASE_LINE}{text}')

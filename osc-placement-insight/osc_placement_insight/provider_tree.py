@@ -37,7 +37,7 @@ ASCII = str.maketrans('├└│─█░▓', '+`|-#.!')
 
 
 class Drawing(NamedTuple):
-    """What is in front of the lines of a provider, of those below it, and between siblings."""
+    """The prefixes of the lines of a provider, of its descendants, and between siblings."""
 
     branch: str
     last: str
@@ -78,7 +78,7 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 
 def capacity(inventory: Mapping[str, Any]) -> int:
-    """How much of a class all consumers may have together."""
+    """The total amount of a class that consumers may hold."""
     return int((inventory['total'] - inventory['reserved']) * inventory['allocation_ratio'])
 
 
@@ -128,7 +128,7 @@ def _lines_below(
 
 
 def _stem(tree: Tree, provider: Provider) -> str:
-    """What leads from a provider down to its children, past its own facts."""
+    """The line from a provider down to its children, in front of its own facts."""
     return LINES.through if tree.children(provider['uuid']) else LINES.space
 
 
@@ -179,7 +179,7 @@ def _inventory(name: str, inventory: Mapping[str, Any], used: int, column: int) 
 
 
 def _bar(used: int, most: int) -> str:
-    """How full it is; anything used is at least one cell, and only all of it the whole bar."""
+    """A bar of the usage: at least one cell if anything is used, and full only if all is."""
     if used > most:
         return OVER * BAR
     cells = 0 if not used else max(1, min(BAR, used * BAR // most))

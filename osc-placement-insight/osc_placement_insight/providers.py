@@ -31,7 +31,7 @@ def get_provider(service: Service, uuid_or_name: str) -> Any:
 
 
 def is_uuid(text: str) -> bool:
-    """Whether a text is a uuid, in any of the ways to write one."""
+    """True if a text is a uuid, in any of the ways to write one."""
     try:
         uuid.UUID(text)
     except ValueError:

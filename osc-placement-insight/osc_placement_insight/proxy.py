@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A server on the loopback that shows one person the page of the service, with a token added.
 
-Whoever reaches it reads the cloud with the rights of the user. So it answers only requests that a
+Every client of it reads the cloud with the rights of the user. So it answers only requests that a
 browser sends for the page itself:
 
 * below a random path, which other users of the machine do not know;
@@ -26,13 +26,13 @@ from typing import Any, NamedTuple
 
 ADDRESS = '127.0.0.1'
 
-#: What the page asks for. No character can lead out of it, whoever decodes the path.
+#: The paths that the page requests. None of their characters can lead elsewhere after decoding.
 ROUTE = re.compile(
     r'ui/(?:[a-z_]+\.[a-z]+)?'
     r'|names\.json'
     r'|insight'
-    r'|insight/(?:allocation_candidates|capacity|changes|consumers|history|names|providers'
-    r'|unmet_demand|usages)'
+    r'|insight/(?:allocation_candidates|capacity|changes|consumers|history|names|promises'
+    r'|providers|unmet_demand|usages)'
 )
 #: Questions that do not fit into a query.
 POSTED = re.compile('insight/(?:allocation_candidates|capacity|drain|moves|survival)')
@@ -66,7 +66,7 @@ TIMEOUT = 30
 
 
 class Answer(NamedTuple):
-    """What is sent to the browser, together with `OWN_HEADERS`."""
+    """The answer to the browser, without `OWN_HEADERS`."""
 
     status: int
     headers: Mapping[str, str]
@@ -77,7 +77,7 @@ Fetch = Callable[[str, Any], Answer]
 
 
 class Proxy(http.server.ThreadingHTTPServer):
-    """The server, bound to the loopback; `serve_forever` answers until somebody interrupts it.
+    """The server, bound to the loopback; `serve_forever` answers until interrupted.
 
     `fetch` is called with the path and the query of each request that is allowed, and the values
     that a POST sends or None, and returns the answer. Any thread may call it. A port of 0 stands
@@ -113,7 +113,7 @@ class Proxy(http.server.ThreadingHTTPServer):
         return self.origin + self._once
 
     def is_opened_by(self, path: str) -> bool:
-        """Whether a path is that of `url_for_once`, which is of no use any more then."""
+        """True if a path is that of `url_for_once`, which becomes invalid by this call."""
         is_same = bool(self._once) and _are_equal(path, self._once)
         if is_same:
             self._once = ''
@@ -201,11 +201,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         return None
 
     def _is_of_page(self) -> bool:
-        """Whether the browser does not say that a foreign page has sent the request."""
+        """True if the browser does not say that a foreign page has sent the request."""
         return set(self.headers.get_all('Sec-Fetch-Site', [])) <= {'same-origin', 'none'}
 
     def _is_navigation(self) -> bool:
-        """Whether a link leads the whole window here; the page that has it sees nothing of it."""
+        """True if a link leads the whole window here; the page that has it sees nothing of it."""
         mode, destination = 'Sec-Fetch-Mode', 'Sec-Fetch-Dest'
         found = (self.headers.get_all(mode), self.headers.get_all(destination))
         return found == (['navigate'], ['document'])
@@ -229,7 +229,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._send(_in_words(status))
 
     def version_string(self) -> str:
-        """What `Server` is: nothing about Python."""
+        """The header `Server`, without the version of Python."""
         return 'openstack-placement-ui'
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -242,5 +242,5 @@ def _in_words(status: HTTPStatus) -> Answer:
 
 
 def _are_equal(one: str, other: str) -> bool:
-    """Whether two texts are the same, in a time that does not tell where they differ."""
+    """True if two texts are the same, in a time that does not tell where they differ."""
     return secrets.compare_digest(one.encode(), other.encode())

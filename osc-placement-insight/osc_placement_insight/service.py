@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to the Placement service, and what to do about each error, in words."""
+"""Requests to the Placement service; each error says what the user can do about it."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from osc_lib import exceptions
 
 from osc_placement_insight import refusals
 
-#: The microversion of requests unless the user names one.
+#: Default microversion of requests.
 NEWEST = '1.39'
-#: What osc-placement calls the choice of a version by negotiation, which is its default.
+#: The default microversion of osc-placement, which stands for negotiation.
 NEGOTIATED = '1'
 
-#: How often the same request is sent while the service answers that it is busy.
+#: Maximum number of attempts at a request while the service is busy.
 ATTEMPTS = 10
-#: The longest pause between two of these, in seconds, whatever the service proposes.
+#: Maximum pause between two attempts in seconds, even if Retry-After is longer.
 LONGEST_PAUSE = 10
 
-#: Statuses of a service that is away for a while, or of a proxy in front of it.
+#: Statuses of a service that is unavailable for a while, or of a proxy in front of it.
 AWAY = (502, 503, 504)
 
 Query = Iterable[tuple[str, str]]
 
 
 class Unreachable(exceptions.CommandError):
-    """The service cannot be reached, or Keystone, which gives a token for it."""
+    """No connection to the service, or to Keystone, which issues the token for it."""
 
 
 def is_temporary(error: exceptions.CommandError) -> bool:
-    """Whether the same request may succeed in a while."""
+    """True if the same request may succeed later."""
     if isinstance(error, refusals.Refused):
         return error.status in AWAY
     return isinstance(error, Unreachable)
@@ -45,33 +45,33 @@ def is_temporary(error: exceptions.CommandError) -> bool:
 class Service:
     """The Placement service of the cloud that the user chose.
 
-    Requests have the microversion that the user named, `told`, or the newest. `tell` is called
-    with what the command is doing: here with what a request waits for, if it waits.
+    `requested` is the microversion that the user named, None for the newest. `tell` is called with
+    a line about the progress of the command, here if a request has to wait.
 
-    Methods that send a request raise `osc_lib.exceptions.CommandError`, whose message says what to
-    do: its subclass `refusals.Refused` for an answer of 4xx or 5xx, and `Unreachable` for none.
+    Methods that send a request raise `osc_lib.exceptions.CommandError`. Its message says what to
+    do. The subclass `refusals.Refused` is for an answer of 4xx or 5xx, `Unreachable` for none.
     """
 
     def __init__(
-        self, client: Any, told: str | None = None, tell: Callable[[str], None] | None = None
+        self, client: Any, requested: str | None = None, tell: Callable[[str], None] | None = None
     ) -> None:
         self._client = client
-        self._told = told
-        self._version = told or NEWEST
+        self._requested = requested
+        self._version = requested or NEWEST
         self.tell = tell or (lambda doing: None)
 
     def at(self, version: str | None) -> Service:
-        """The service asked at this microversion, unless the user named one."""
-        return Service(self._client, self._told or version, self.tell)
+        """The same service with this microversion as the default, unless the user named one."""
+        return Service(self._client, self._requested or version, self.tell)
 
     def ask(self, path: str, query: Query = ()) -> Any:
-        """The answer to a GET, as values."""
+        """The parsed answer to a GET."""
         return self.send('GET', path, query, repeatable=True)
 
     def pages(self, path: str, query: Query = (), body: Any = None) -> Iterator[Any]:
-        """The answers to a GET, page by page; a page is asked for when it is wanted.
+        """Yield the parsed pages of an answer; each page is requested when it is needed.
 
-        With a body, to questions by POST.
+        Requests are GET, or POST with a body, which writes nothing.
         """
         following: str | None = urllib.parse.urlencode(list(query))
         method = 'GET' if body is None else 'POST'
@@ -82,7 +82,7 @@ class Service:
             following = _query_of_next(answer)
 
     def ask_about(self, path: str, body: Any) -> Any:
-        """The answer to a question by POST, which writes nothing, as values."""
+        """The parsed answer to a POST that writes nothing."""
         return self.send('POST', path, body=body, repeatable=True)
 
     def send(
@@ -93,9 +93,9 @@ class Service:
         body: Any = None,
         repeatable: bool = False,
     ) -> Any:
-        """The answer to a request, as values; None where it has no body.
+        """Send a request; return the parsed answer, None if it has no body.
 
-        One that is `repeatable` is sent again while the service says that it is busy.
+        While the service is busy, a `repeatable` request is attempted up to `ATTEMPTS` times.
         """
         url = f'{path}?{urllib.parse.urlencode(list(query), safe=":,!")}'.rstrip('?')
         for _attempt in range(ATTEMPTS):
@@ -105,13 +105,19 @@ class Service:
             self.tell('waiting for the service, which is busy')
             time.sleep(_pause(response))
         if response.status_code >= 400:
-            raise refusals.refused(response, path)
+            raise refusals.refused(response, path, self._names)
         return _values(response)
 
-    def fetch(self, url: str, body: Any = None) -> requests.Response:
-        """The answer to a GET, or to a POST of a body, as it is, whatever its status.
+    def _names(self, kind: str) -> Iterable[str]:
+        """All traits or resource classes, according to `kind`; none if they cannot be read."""
+        response = self._request('GET', f'/{kind}', None)
+        answer = _values(response) if response.ok else {kind: []}
+        return (one if isinstance(one, str) else one['name'] for one in answer[kind])
 
-        No redirect is followed.
+    def fetch(self, url: str, body: Any = None) -> requests.Response:
+        """The unparsed answer to a GET, or to a POST of a body, whatever its status.
+
+        Redirects are not followed.
         """
         return self._request('GET' if body is None else 'POST', url, body, redirect=False)
 
@@ -121,8 +127,8 @@ class Service:
             'Accept': 'application/json',
         }
         content = {} if body is None else {'json': body}
-        # Not by the client's own method, which takes a refusal of Keystone for one of Placement,
-        # and fails with KeyError.
+        # Not by the client's own method: it takes an error of Keystone for one of Placement, and
+        # fails with KeyError.
         with failures_in_words():
             response: requests.Response = self._client.session.request(
                 url,
@@ -138,7 +144,7 @@ class Service:
 
 @contextlib.contextmanager
 def failures_in_words() -> Iterator[None]:
-    """Raise what keystoneauth1 raises as an error that says what to do.
+    """Convert errors of keystoneauth1 to errors that tell the user what to do.
 
     :raises osc_lib.exceptions.CommandError: there is no service, it cannot be reached, or Keystone
         gives no token for it
@@ -163,7 +169,10 @@ def failures_in_words() -> Iterator[None]:
 
 
 def _query_of_next(answer: Any) -> str | None:
-    """The query of the next page; its path would have the mount point, which the client adds."""
+    """The query of the link to the next page; None on the last page.
+
+    The path of the link is not used: it has the mount point, which the client adds itself.
+    """
     for link in answer.get('links', ()):
         if link['rel'] == 'next':
             return urllib.parse.urlsplit(link['href']).query

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows that are written one by one, while they come, in each format of the client."""
+"""Writes rows one by one as they arrive, in each format of the client."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Write = Callable[[TextIO, Sequence[str], Row], None]
 
 
 class RowStream:
-    """Writes rows of these columns to a stream, each as soon as it is there.
+    """Writes rows with these columns to a stream as they arrive.
 
-    `json` has an object on each line, `yaml` the elements of one list, and `table`, which would
-    need all rows at once, the same as `value`.
+    `json` is an object on each line, `yaml` the elements of one list. `table`, which would need
+    all rows to align them, is the same as `value`.
     """
 
     def __init__(self, stream: TextIO, format_name: str, columns: Sequence[str]) -> None:
@@ -31,7 +31,7 @@ class RowStream:
             _write_csv(stream, columns, columns)
 
     def write(self, rows: Iterable[Row]) -> None:
-        """Write some rows; whoever reads the stream has them at once."""
+        """Write some rows, and flush the stream."""
         for row in as_shown(rows, self._format_name):
             self._write(self._stream, self._columns, row)
         self._stream.flush()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scheduler report client: a library for schedulers and agents that use Placement.
 
-It sends requests through keystoneauth1, to this service or upstream, and imports nothing of
-either. `clouds` makes a client from ``clouds.yaml``.
+It sends requests through an adapter of keystoneauth1, to this service or upstream, and imports
+nothing of either.
 """
 
 from placement_report_client.allocations import Allocations, Consumer
@@ -16,7 +16,6 @@ from placement_report_client.errors import (
     InUse,
     NameTaken,
     NoCapacity,
-    NotConfigured,
     OutOfTime,
     Refused,
     TooOld,
@@ -40,7 +39,6 @@ __all__ = [
     'Microversion',
     'NameTaken',
     'NoCapacity',
-    'NotConfigured',
     'OutOfTime',
     'Provider',
     'ProviderSummary',

@@ -42,8 +42,8 @@ class Consumer:
 class Allocations:
     """All allocations of a consumer.
 
-    ``generation`` is that of the consumer when it was read, None when it did not exist; it guards
-    the next write.
+    ``generation`` is the consumer generation that was read, None for a new consumer. It guards the
+    next write.
     """
 
     consumer: Consumer
@@ -125,8 +125,8 @@ def change(session: Session, consumer: str, edit: Callable[[Allocations], Alloca
         present = get(session, consumer)
         wanted = edit(present)
         if wanted != present:
-            # Another client may have made an equal change, and then both have to be applied: equal
-            # allocations do not show who has written them.
+            # After a lost answer, equal allocations may be another client's equal change. Both
+            # changes have to be applied, so they do not count as the own write.
             write(session, wanted, accept_same=False)
 
     session.retry(attempt, errors.Conflict)
@@ -183,7 +183,7 @@ def _request(wanted: tuple[Allocations, ...]) -> Request:
         path_of(alone.consumer.uuid) if alone else '/allocations',
         NEEDS,
         body,
-        # `write` decides: it has to find out first whether the request was done.
+        # `write` retries by itself, after finding out if the request was done.
         repeated_after=(),
         at_most=_at_most(wanted),
         conflict=errors.NoCapacity,
@@ -207,10 +207,12 @@ def _was_done(
     lost: errors.Unreachable | None,
     accept_same: bool,
 ) -> bool:
-    """Return True if an earlier attempt, whose answer was lost, did what now met a conflict.
+    """Return True if a lost attempt has succeeded, which explains the present conflict.
 
-    :raises errors.Conflict: it has not, and another client has written a consumer
-    :raises errors.Unreachable: it may have, and another client has written a consumer since
+    False if the conflict is about a provider, so that the write can be retried.
+
+    :raises errors.Conflict: no attempt was lost, and another client has written a consumer
+    :raises errors.Unreachable: an attempt was lost, and a consumer has changed since
     """
     present = [find(session, one.consumer.uuid) for one in wanted]
     pairs = list(zip(wanted, present, strict=True))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims, moves and releases of a scheduler.
 
-While an instance moves, its migration is a consumer of its own: the migration has the allocations
-of the source, the instance those of the destination.  Every step is one write
+While an instance moves, its migration is a separate consumer: the migration holds the allocations
+on the source, and the instance those on the destination.  Every step is one write
 (specification: allocations, "POST /allocations").
 """
 

@@ -8,9 +8,9 @@ NOT_PROCESSED = frozenset({408, 429})
 class ClientError(Exception):
     """The base of all errors of this package.
 
-    ``status`` and ``code`` are those of the answer, ``request_id`` is the id under which the
-    service has logged it; each is None when the answer had none. ``retry_after`` is the number of
-    seconds of its Retry-After header, 0 without one.
+    ``status``, ``code`` and ``request_id`` come from the answer; each is None if the answer had
+    none.  The service logs the request with that id.  ``retry_after`` is the Retry-After header in
+    seconds, 0 without one.
     """
 
     def __init__(
@@ -47,10 +47,6 @@ class Gone(ClientError):
 
 class Refused(ClientError):
     """The request is invalid or forbidden: change it, or the permissions."""
-
-
-class NotConfigured(Refused):
-    """The cloud is missing in clouds.yaml, or incomplete: correct the file."""
 
 
 class InUse(Refused):

@@ -17,7 +17,7 @@ RATIO_TOLERANCE = 1e-5
 
 @dataclasses.dataclass(frozen=True)
 class Inventory:
-    """The inventory of one resource class; the defaults are those of the API."""
+    """The inventory of one resource class, with the defaults of the API."""
 
     total: int
     reserved: int = 0

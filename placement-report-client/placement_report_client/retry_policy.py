@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often to retry, with which delays, and for how long."""
+"""The retry policy: number of attempts, delays, and deadline."""
 
 import dataclasses
 import random

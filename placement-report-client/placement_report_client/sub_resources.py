@@ -23,10 +23,12 @@ GENERATION = 'resource_provider_generation'
 
 @dataclasses.dataclass(frozen=True)
 class SubResource(Generic[Value]):
-    """How one sub-resource is parsed, compared and written."""
+    """A sub-resource of a provider: functions to parse, compare and write it."""
 
     name: str
+    #: Features of the API that reading and writing it need.
     needs: frozenset[Feature]
+    #: Converts between the member of a body and the value.
     parse: Callable[[Any], Value]
     written: Callable[[Value], Any]
     are_equal: Callable[[Value, Value], bool]
@@ -98,7 +100,7 @@ def _prepare_traits(session: Session, before: frozenset[str], wanted: frozenset[
 
 
 def _prepare_nothing(session: Session, before: frozenset[str], wanted: frozenset[str]) -> None:
-    """Nothing: naming an aggregate creates it."""
+    """Do nothing: a write creates missing aggregates."""
 
 
 def _are_equal(one: frozenset[str], other: frozenset[str]) -> bool:

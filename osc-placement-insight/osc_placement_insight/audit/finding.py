@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an audit finds, as values."""
+"""The findings of an audit, as values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from osc_placement_insight.audit.model import Allocations, Consumer, Server
 
 
 class Repair(enum.Enum):
-    """Whether a repair removes the findings of a kind."""
+    """The ways in which a repair treats the findings of a kind."""
 
     ALWAYS = 'always'
     WHEN_NAMED = 'when named'
@@ -19,12 +19,12 @@ class Repair(enum.Enum):
 
     @property
     def is_possible(self) -> bool:
-        """Whether somebody can ask for it."""
+        """True if a user can request the repair."""
         return self is not Repair.NEVER
 
 
 class InNova(enum.Enum):
-    """What has to be true in nova still when a finding is repaired."""
+    """The conditions in nova under which a finding is repaired."""
 
     ANYTHING = 'anything'
     SERVER_IS_GONE = 'server is gone'
@@ -36,10 +36,10 @@ class InNova(enum.Enum):
 class Finding:
     """One fault of a cloud.
 
-    `subject` is the uuid, or the name, of what is wrong, and `name` what people call it. `words`
-    say what is wrong, `remedy` what to do. `consumer` and `server` are what was read of them: a
-    repair changes nothing where they differ. `wanted` is what the consumer should hold instead;
-    None where a repair cannot know. `provider_names` are by uuid, of all providers in these.
+    `subject` is the uuid or name of the faulty object, and `name` its display name. `words` is the
+    message, `remedy` the advice. `consumer` and `server` are their states as read: a repair
+    changes nothing if they differ by then. `wanted` are the correct allocations of the consumer;
+    None if a repair cannot know them. `provider_names` are by uuid, for all providers in these.
     """
 
     kind: str
@@ -54,13 +54,14 @@ class Finding:
 
     @property
     def id(self) -> str:
-        """What tells it from every other finding of the same audit."""
+        """An id that is unique within an audit."""
         return f'{self.kind}:{self.subject}'
 
     @property
     def rests_on(self) -> tuple[str, Consumer | None, Server | None]:
-        """What was read when it was found; another pass has to read the same to confirm it.
+        """The states behind the finding, which another pass has to read again to confirm it.
 
-        The kind is none of it: a leak may seem unknown before nova was asked about it by name.
+        Without the kind, which may change: a leak may seem unknown until nova was asked about its
+        server by uuid.
         """
         return self.subject, self.consumer, self.server

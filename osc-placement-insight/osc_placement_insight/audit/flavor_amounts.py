@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What placement should hold for a server, by its flavor."""
+"""The amounts that a server should hold in placement, by its flavor."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _DEDICATED = ('dedicated', 'mixed')
 
 
 def expected(server: Server) -> dict[str, int]:
-    """The amounts of VCPU, MEMORY_MB and DISK_GB that a flavor asks for, and what it adds itself.
+    """The amounts of a flavor: VCPU, MEMORY_MB, DISK_GB, and those in its extra specs.
 
-    Processors are VCPU, whether or not they are pinned. Classes of which nothing is asked for are
-    left out. The server has to have a flavor.
+    Processors are VCPU, pinned or not. Classes without an amount are left out. The server must
+    have a flavor.
     """
     assert server.flavor is not None
     amounts = _of_hardware(server.flavor, server.boots_from_volume)
@@ -29,10 +29,10 @@ def expected(server: Server) -> dict[str, int]:
 
 
 def differences(server: Server, held: Resources) -> dict[str, tuple[int, int]]:
-    """What a server holds and what its flavor asks for, by class, where the two differ.
+    """The held and the expected amount of each class in which the two differ.
 
-    PCPU counts as VCPU where the flavor names neither as a resource: the property of an image, or
-    the setting of a host, decides which of the two nova claims.
+    PCPU counts as VCPU if the flavor names neither as a resource: a property of the image, or an
+    option of the host, determines which of the two nova claims.
     """
     assert server.flavor is not None
     wanted = expected(server)
@@ -45,7 +45,7 @@ def differences(server: Server, held: Resources) -> dict[str, tuple[int, int]]:
 
 
 def is_simple(server: Server) -> bool:
-    """Whether a flavor asks for nothing but processors, memory and disk of the host itself."""
+    """True if a flavor asks for nothing but processors, memory and disk of the host itself."""
     assert server.flavor is not None
     specs = server.flavor.extra_specs
     return not any(_asks_for_more(name, value) for name, value in specs.items())
@@ -64,7 +64,7 @@ def _of_hardware(flavor: Flavor, boots_from_volume: bool) -> dict[str, int]:
 
 
 def _of_extra_specs(flavor: Flavor) -> tuple[dict[str, int], dict[str, int]]:
-    """Amounts that replace those of the flavor, and amounts of other groups, which add to them."""
+    """Amounts that replace the flavor's own, and amounts of other groups, which are added."""
     overriding: dict[str, int] = {}
     adding: list[Resources] = []
     for key, value in flavor.extra_specs.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a repair did, in a file that survives when it is interrupted."""
+"""The journal of a repair: a file with its changes, which survives an interruption."""
 
 from __future__ import annotations
 

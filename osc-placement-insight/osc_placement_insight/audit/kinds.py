@@ -26,6 +26,7 @@ OF_PLACEMENT: dict[Kind, Callable[[PlacementState], Iterable[Finding]]] = {
     ): of_placement.consumers_without_allocations,
     Kind(of_placement.WITHOUT_INVENTORY, Repair.NEVER): of_placement.allocations_without_inventory,
     Kind(of_placement.WITHOUT_ROOT, Repair.NEVER): of_placement.providers_without_root,
+    Kind(of_placement.NOT_UPGRADED, Repair.NEVER): of_placement.agents_not_upgraded,
     Kind(
         of_placement.UNUSED_TRAIT, Repair.WHEN_NAMED, InNova.NO_FLAVOR_NAMES_IT
     ): of_placement.unused_traits,
@@ -63,12 +64,12 @@ KINDS: dict[str, Kind] = {kind.name: kind for kind in (*OF_PLACEMENT, *OF_NOVA)}
 
 
 def find(placement: PlacementState) -> list[Finding]:
-    """What is wrong in placement alone."""
+    """Find faults in placement alone."""
     return [finding for check in OF_PLACEMENT.values() for finding in check(placement)]
 
 
 def find_with_nova(cloud: Cloud) -> list[Finding]:
-    """What is wrong in placement, alone and compared with nova."""
+    """Find faults in placement, alone and compared with nova."""
     compared = [finding for check in OF_NOVA.values() for finding in check(cloud)]
     servers = {one.subject for one in compared if one.kind == of_servers.WITHOUT_ALLOCATIONS}
     return [
@@ -78,7 +79,7 @@ def find_with_nova(cloud: Cloud) -> list[Finding]:
 
 
 def _is_explained(finding: Finding, cloud: Cloud, servers: Collection[str]) -> bool:
-    """Whether nova uses a name, or a finding about one of these servers says it better."""
+    """True if nova uses a name, or a finding about one of these servers says it better."""
     if finding.kind in (of_placement.UNUSED_TRAIT, of_placement.UNUSED_CLASS):
         return finding.subject in cloud.nova.names_in_flavors
     return finding.kind == of_placement.WITHOUT_ALLOCATIONS and finding.subject in servers

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What placement and nova say of a cloud, as values."""
+"""The state of a cloud in placement and nova, as values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OF_HOSTS = frozenset({'VCPU', 'PCPU', 'MEMORY_MB'})
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Inventory:
-    """How much of a resource class a provider has."""
+    """The inventory of one resource class of a provider."""
 
     total: int
     reserved: int
@@ -34,7 +34,7 @@ class Inventory:
 
     @property
     def capacity(self) -> float:
-        """How much of it can be allocated."""
+        """The amount that can be allocated."""
         return (self.total - self.reserved) * self.allocation_ratio
 
 
@@ -53,7 +53,7 @@ class Provider:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Consumer:
-    """A consumer and what it holds. `type` is None where no client has given one."""
+    """A consumer and its allocations; `type` is None if unknown."""
 
     uuid: str
     generation: int
@@ -64,7 +64,7 @@ class Consumer:
 
     @property
     def amounts(self) -> dict[str, int]:
-        """What it holds of each resource class, of all providers together."""
+        """The amounts that it holds by resource class, summed over providers."""
         return added(self.allocations.values())
 
 
@@ -79,7 +79,7 @@ def added(parts: Iterable[Resources]) -> dict[str, int]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Flavor:
-    """What a server was promised: amounts in nova's units (`ram` and `swap` MiB, others GiB)."""
+    """The flavor of a server, in nova's units: `ram` and `swap` in MiB, disks in GiB."""
 
     vcpus: int
     ram: int
@@ -122,7 +122,7 @@ class Migration:
 
     @property
     def is_open(self) -> bool:
-        """Whether it may still hold allocations, or its server those of two hosts."""
+        """True if it may still hold allocations, or its server allocations on two hosts."""
         if self.status == EVACUATED:
             return self.type == EVACUATION
         return self.status not in ENDED
@@ -156,7 +156,7 @@ class NovaState:
 
 @dataclasses.dataclass(frozen=True)
 class Cloud:
-    """Placement and nova beside each other."""
+    """The states of placement and nova."""
 
     placement: PlacementState
     nova: NovaState
@@ -176,7 +176,7 @@ class Cloud:
         return dict(found)
 
     def _is_under_way(self, migration: Migration) -> bool:
-        """Whether nova has still something to do for a migration.
+        """True if nova has still something to do for a migration.
 
         It will never clean a host after an evacuation that is no longer one of its hypervisors.
         """
@@ -189,7 +189,7 @@ class Cloud:
         return frozenset(self.nova.hypervisors.values())
 
     def is_settled(self, server: Server) -> bool:
-        """Whether nova knows a server and does nothing with it at present."""
+        """True if nova knows a server and does nothing with it at present."""
         return (
             server.flavor is not None
             and server.task is None
@@ -229,7 +229,7 @@ class Cloud:
                 yield from ((provider, root) for provider in providers)
 
     def _is_host(self, root: str, providers: Iterable[str], consumer: Consumer) -> bool:
-        """Whether a root is a compute host: nova says so, or a consumer has processors there."""
+        """True if a root is a compute host: nova says so, or a consumer has processors there."""
         if root in self.nova.hypervisors or root in self._named_as_hypervisors:
             return True
         held = added(consumer.allocations[one] for one in providers)

@@ -14,6 +14,7 @@ from osc_lib import exceptions
 
 from osc_placement_insight.audit.model import Flavor, Migration, NovaState, Server
 from osc_placement_insight.compute import Compute, Tell
+from osc_placement_insight.flavor_list import list_flavors
 
 _HOST = 'OS-EXT-SRV-ATTR:host'
 _NODE = 'OS-EXT-SRV-ATTR:hypervisor_hostname'
@@ -26,11 +27,13 @@ _ALL_SERVERS = {'all_tenants': '1', 'sort_key': 'uuid', 'sort_dir': 'asc'}
 
 
 def read(compute: Compute, tell: Tell) -> NovaState:
-    """All of nova that matters.
+    """Read everything in nova that the audit needs.
 
-    Servers that were deleted softly, and those of cells that are down, are not in the list of
-    servers; `read_again` has them. Raises `osc_lib.exceptions.CommandError`, also for whoever may
-    not see all servers.
+    The list of servers lacks soft-deleted servers, and servers in cells that are down;
+    `read_again` reads them.
+
+    :raises osc_lib.exceptions.CommandError: nova does not answer, or does not show all servers to
+        this user
     """
     servers = compute.rows('/servers/detail', 'servers', _ALL_SERVERS, tell)
     migrations = compute.rows('/os-migrations', 'migrations', {}, tell)
@@ -64,7 +67,7 @@ def read_again(
 
 
 def find_server(compute: Compute, uuid: str) -> Server | None:
-    """One server as it is now; None where there is none, or nova shows it as deleted."""
+    """The current state of a server; None if it does not exist or is deleted."""
     found = compute.find(f'/servers/{uuid}')
     if found is None or found['server']['status'] == _DELETED:
         return None
@@ -72,7 +75,7 @@ def find_server(compute: Compute, uuid: str) -> Server | None:
 
 
 def is_remembered_as_deleted(compute: Compute, uuid: str) -> bool:
-    """Whether nova still has the record of a server that was deleted."""
+    """True if nova still has the record of a server that was deleted."""
     query = {'all_tenants': '1', 'deleted': 'true', 'uuid': uuid}
     return any(one['id'] == uuid for one in compute.ask('/servers', query)['servers'])
 
@@ -90,7 +93,7 @@ def migrations_of(compute: Compute, server: str) -> list[Migration]:
 def server(row: dict[str, Any]) -> Server:
     """A server as nova shows it to an administrator.
 
-    Raises `osc_lib.exceptions.CommandError` where nova hides its host.
+    :raises osc_lib.exceptions.CommandError: nova hides its host
     """
     if row['status'] == _UNKNOWN:
         return Server(row['id'], row['id'], row['tenant_id'], None, _UNKNOWN)
@@ -139,12 +142,11 @@ def migration(row: dict[str, Any]) -> Migration:
 
 def names_in_flavors(compute: Compute, tell: Tell) -> frozenset[str]:
     """The custom traits and resource classes that the extra specs of any flavor name."""
-    rows = compute.rows('/flavors/detail', 'flavors', {'is_public': 'None'}, tell)
-    keys = {key for row in rows for key in row.get('extra_specs', {})}
+    keys = {key for flavor in list_flavors(compute, tell) for key in flavor.extra_specs}
     names = (key.partition(':')[2] for key in keys)
     return frozenset(name for name in names if name.startswith(_CUSTOM))
 
 
 def _has_cells_down(compute: Compute) -> bool:
-    """Whether nova could not ask the database of one of its cells about its services."""
+    """True if nova could not ask the database of one of its cells about its services."""
     return any(one['status'] == _UNKNOWN for one in compute.ask('/os-services')['services'])

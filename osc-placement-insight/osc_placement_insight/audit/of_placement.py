@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong in placement, whoever uses it."""
+"""Checks of placement alone, for any client."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from collections.abc import Iterator
 
 from osc_placement_insight.audit.finding import Finding
 from osc_placement_insight.audit.model import PlacementState, Provider
+from osc_placement_insight.owner import COMPUTE_NODE, OWNER
 
 OVER_CAPACITY = 'over-capacity'
 WITHOUT_ALLOCATIONS = 'consumer-without-allocations'
 WITHOUT_INVENTORY = 'allocation-without-inventory'
 WITHOUT_ROOT = 'provider-without-root'
+NOT_UPGRADED = 'agents-not-upgraded'
 UNUSED_TRAIT = 'unused-trait'
 UNUSED_CLASS = 'unused-resource-class'
 
@@ -87,6 +89,23 @@ def providers_without_root(state: PlacementState) -> Iterator[Finding]:
             )
 
 
+def agents_not_upgraded(state: PlacementState) -> Iterator[Finding]:
+    """The hosts without the trait of nova, in a cloud in which others have it."""
+    hosts = [one for one in state.providers.values() if COMPUTE_NODE in one.traits]
+    lacking = sorted(one.name for one in hosts if OWNER not in one.traits)
+    if not 0 < len(lacking) < len(hosts):
+        return
+    yield Finding(
+        NOT_UPGRADED,
+        OWNER,
+        OWNER,
+        f'{len(lacking)} of {len(hosts)} hosts, such as {lacking[0]}, lack the trait {OWNER}: '
+        'their agents have not been upgraded.',
+        'Upgrade nova-compute there. nova requires the trait of every request once all agents '
+        'report the version that gives it.',
+    )
+
+
 def unused_traits(state: PlacementState) -> Iterator[Finding]:
     """Custom traits that no provider has."""
     for name in sorted(state.unused_traits):
@@ -100,7 +119,7 @@ def unused_traits(state: PlacementState) -> Iterator[Finding]:
 
 
 def unused_resource_classes(state: PlacementState) -> Iterator[Finding]:
-    """Custom resource classes that nobody has or holds."""
+    """Custom resource classes without inventories and allocations."""
     for name in sorted(state.unused_classes):
         yield Finding(
             UNUSED_CLASS,

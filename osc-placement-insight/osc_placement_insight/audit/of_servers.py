@@ -49,7 +49,7 @@ def without_allocations(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _claim(cloud: Cloud, server: Server) -> Allocations | None:
-    """What a server should hold, if all of it is of its host's own provider; otherwise None."""
+    """The allocations that a server should have, if all are on its host's provider; else None."""
     assert server.node is not None
     provider = cloud.provider_of_node(server.node)
     amounts = flavor_amounts.expected(server)
@@ -104,7 +104,7 @@ _BY_HAND = (
 
 
 def _placed(cloud: Cloud) -> Iterator[tuple[Server, Consumer, str | None]]:
-    """Settled servers on a host, what they hold, and the provider of their host if it has one."""
+    """Settled servers on a host, with their consumers, and their host's provider if it has one."""
     for server in cloud.settled_servers:
         consumer = cloud.placement.consumers.get(server.uuid)
         if consumer is not None and server.node is not None:
@@ -123,10 +123,10 @@ def _without_hosts(cloud: Cloud, consumer: Consumer, hosts: frozenset[str]) -> A
 def _moved(
     cloud: Cloud, consumer: Consumer, hosts: frozenset[str], own: str | None
 ) -> Allocations | None:
-    """The same allocations on the own host, where that is possible without a choice.
+    """The same allocations on the server's own host, if they are unambiguous; else None.
 
-    It is where the server holds resources of the root of one other host, and the root of its own
-    has inventories of all of them.
+    They are if the server holds resources of the root of one other host only, and the root of its
+    own host has inventories of all these classes.
     """
     held = [uuid for uuid, _ in cloud.on_hosts(consumer)]
     if own is None or held != list(hosts):
@@ -205,7 +205,7 @@ def leaked_by_migrations(cloud: Cloud) -> Iterator[Finding]:
 
 
 def _has_ended(cloud: Cloud, migration: Migration) -> bool:
-    """Whether a migration will never again need what it holds; nor does one without server."""
+    """True if a migration, or one without a server, no longer needs its allocations."""
     return not migration.is_open or migration.server not in cloud.nova.servers
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The audit: two passes with a pause between them, and what was wrong in both.
+"""The audit: two passes with a pause between them, and the findings of both.
 
 Nova and placement cannot be read at one moment, and nova writes to both. So a server that is
 being created, moved or deleted may seem wrong once. It is reported only if it seems wrong again
@@ -25,7 +25,7 @@ WAIT = 5.0
 
 @dataclasses.dataclass(frozen=True)
 class Audited:
-    """What an audit found, and how much it read of what."""
+    """The findings of an audit, and the numbers of objects that it read."""
 
     findings: list[Finding]
     counts: dict[str, int]
@@ -38,10 +38,11 @@ def audit(
     wait: float = WAIT,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Audited:
-    """What is wrong in placement, and compared with nova unless `compute` is None.
+    """Find faults in placement, also compared with nova unless `compute` is None.
 
-    `wait` are the seconds between the two passes. Raises `osc_lib.exceptions.CommandError` where
-    one of them cannot be read.
+    `wait` is the number of seconds between the two passes.
+
+    :raises osc_lib.exceptions.CommandError: placement or nova cannot be read
     """
     placement = placement_state.read(service, tell)
     nova = None if compute is None else nova_state.read(compute, tell)

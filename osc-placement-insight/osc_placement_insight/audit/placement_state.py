@@ -23,7 +23,8 @@ def read(service: Service, tell: Tell) -> PlacementState:
     """All providers and consumers.
 
     A page shows one moment, and the pages different ones: what seems wrong has to be read again.
-    Raises `osc_lib.exceptions.CommandError`.
+
+    :raises osc_lib.exceptions.CommandError: a service refuses or does not answer
     """
     providers = {
         row['uuid']: provider(row) for row in _rows(service, 'providers', _INCLUDED, tell)
@@ -77,10 +78,11 @@ def consumer(row: dict[str, Any]) -> Consumer:
 
 
 def find_consumer(service: Service, uuid: str) -> Consumer | None:
-    """One consumer as it is now, also one that holds nothing; None where there is none.
+    """The current state of a consumer, even without allocations; None if it does not exist.
 
-    ``GET /allocations/{consumer}`` does not show one that holds nothing. Raises
-    `osc_lib.exceptions.CommandError`.
+    ``GET /allocations/{consumer}`` does not show a consumer without allocations.
+
+    :raises osc_lib.exceptions.CommandError: the service refuses or does not answer
     """
     query = [('page_limit', '1'), *_after(uuid)]
     rows = service.ask('/insight/consumers', query)['consumers']
@@ -106,7 +108,7 @@ def _unused_traits(service: Service) -> frozenset[str]:
 def _unused_classes(
     service: Service, providers: Mapping[str, Provider], consumers: Mapping[str, Consumer]
 ) -> frozenset[str]:
-    """The custom resource classes that nobody has, or holds."""
+    """The custom resource classes without inventories and allocations."""
     names = {one['name'] for one in service.ask('/resource_classes')['resource_classes']}
     had = {name for one in providers.values() for name in one.inventories}
     held = {name for one in consumers.values() for name in one.amounts}

@@ -19,7 +19,7 @@ from osc_placement_insight.audit import kinds, nova_state, of_placement, placeme
 from osc_placement_insight.audit.finding import Finding, InNova, Repair
 from osc_placement_insight.audit.journal import BEGUN, DONE, SKIPPED, Journal
 from osc_placement_insight.audit.model import EVACUATED, Allocations, Consumer, Migration
-from osc_placement_insight.compute import Compute
+from osc_placement_insight.compute import Compute, tell_nobody
 from osc_placement_insight.refusals import Refused
 from osc_placement_insight.service import Service
 
@@ -34,7 +34,7 @@ _NAMES = {of_placement.UNUSED_TRAIT: '/traits', of_placement.UNUSED_CLASS: '/res
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one finding: proposed, done or skipped, and why."""
+    """The result for one finding: proposed, done or skipped, and the reason."""
 
     finding: Finding
     event: str
@@ -42,9 +42,9 @@ class Result:
 
 
 def proposals(findings: Iterable[Finding], named: Collection[str] = ()) -> list[Finding]:
-    """The findings that a repair changes something for.
+    """The findings that a repair would change.
 
-    Without `named`, those of every kind that is always repaired; else those of these kinds.
+    `named` selects kinds; without it, all kinds that are repaired by default.
     """
     return [finding for finding in findings if _is_chosen(finding, named) and can_repair(finding)]
 
@@ -56,12 +56,12 @@ def _is_chosen(finding: Finding, named: Collection[str]) -> bool:
 
 
 def can_repair(finding: Finding) -> bool:
-    """Whether it is known what a finding's subject should be instead."""
+    """True if it is known what a finding's subject should be instead."""
     return finding.wanted is not None or finding.kind in _NAMES
 
 
 def change(finding: Finding) -> str:
-    """What a repair does about a finding, in words."""
+    """The message about the change that repairs a finding."""
     if finding.kind in _NAMES:
         return f'delete {finding.subject}'
     held = {} if finding.consumer is None else finding.consumer.allocations
@@ -90,11 +90,11 @@ class Repairer:
         self._journal = journal
 
     def repair(self, findings: Iterable[Finding]) -> Iterator[Result]:
-        """What becomes of each finding.
+        """Repair findings, and yield the result of each.
 
-        Raises `osc_lib.exceptions.CommandError` where a service does not answer, and for a refusal
-        that is about the caller and not about the change; what was not done then is not recorded
-        as done or skipped.
+        :raises osc_lib.exceptions.CommandError: a service does not answer, or refuses the caller
+            instead of the change. Changes not attempted yet are recorded neither as done nor as
+            skipped
         """
         for finding in findings:
             if finding.id not in self._journal.ended:
@@ -103,6 +103,7 @@ class Repairer:
             yield Result(finding, row['event'], row.get('reason', ''))
 
     def _attempt(self, finding: Finding) -> None:
+        """Repair one finding, and record its end in the journal."""
         step = self._delete_name if finding.kind in _NAMES else self._set_allocations
         event, reason = step(finding)
         self._journal.write(event, finding.id, reason=reason)
@@ -120,7 +121,7 @@ class Repairer:
         return self._sent('PUT', f'/allocations/{finding.subject}', body)
 
     def _body(self, finding: Finding) -> dict[str, Any]:
-        """The request that gives a consumer what it should hold, guarded by its generation."""
+        """The request that writes the correct allocations, guarded by the consumer generation."""
         wanted = finding.wanted or {}
         return {
             'allocations': {uuid: {'resources': dict(one)} for uuid, one in wanted.items()},
@@ -155,8 +156,8 @@ class Repairer:
     def _sent(self, method: str, path: str, body: Any = None) -> tuple[str, str]:
         """Send a change.
 
-        A conflict means that it is not what it was, or that there is no room; a bad request that a
-        provider is gone.
+        A conflict means that the consumer has changed, or that there is no room; a bad request
+        means that a provider was deleted.
         """
         try:
             self._service.send(method, path, body=body)
@@ -167,12 +168,13 @@ class Repairer:
         return DONE, ''
 
     def _changed_in_nova(self, finding: Finding) -> tuple[str, str] | None:
-        """Why a finding has to be skipped, if nova is not as it was."""
+        """The event and the reason to skip a finding, if its condition in nova does not hold."""
         reason = self._checks[kinds.KINDS[finding.kind].in_nova](finding)
         return (SKIPPED, reason) if reason else None
 
     @functools.cached_property
     def _checks(self) -> dict[InNova, Callable[[Finding], str]]:
+        """The checks of the conditions in nova; each returns a reason to skip, or ''."""
         return {
             InNova.ANYTHING: lambda finding: '',
             InNova.SERVER_IS_GONE: self._unless_gone,
@@ -203,11 +205,11 @@ class Repairer:
 
     @functools.cached_property
     def _names_in_flavors(self) -> frozenset[str]:
-        return nova_state.names_in_flavors(self._nova(), lambda doing: None)
+        return nova_state.names_in_flavors(self._nova(), tell_nobody)
 
 
 def _is_moving(migration: Migration) -> bool:
-    """Whether a migration goes on; one that the report has seen end as evacuation does not."""
+    """True if a migration is still running; an evacuation that has ended is not."""
     return migration.is_open and migration.status != EVACUATED
 
 

@@ -19,16 +19,16 @@ from osc_placement_insight.audit import kinds
 from osc_placement_insight.audit.finding import Finding
 from osc_placement_insight.audit.model import Consumer, Flavor, Server
 
-#: Of the form of a report; a repair reads those of its own version only.
+#: Version of the format of reports; a repair accepts no other.
 VERSION = 1
 
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What an audit found.
+    """The findings of an audit.
 
     `created_at` is UTC in ISO 8601. `cloud` is the address of the placement service. `with_nova`
-    tells whether nova was read, and `counts` how much of what.
+    is True if nova was read; `counts` are the numbers of objects read.
     """
 
     created_at: str
@@ -39,7 +39,7 @@ class Report:
 
     @property
     def id(self) -> str:
-        """What tells it from every other report: a digest of its contents."""
+        """An id of the report: a digest of its contents."""
         text = json.dumps(to_values(self), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -65,7 +65,10 @@ def text(report: Report, as_json: bool) -> str:
 
 
 def read(path: pathlib.Path) -> Report:
-    """The report in a file. Raises `osc_lib.exceptions.CommandError` for what is none."""
+    """The report in a file.
+
+    :raises osc_lib.exceptions.CommandError: the file holds no report
+    """
     values = files.read(path, 'The report')
     if not isinstance(values, dict) or 'version' not in values:
         raise exceptions.CommandError(f'{path} is not a report of audit run.')
@@ -83,7 +86,10 @@ def read(path: pathlib.Path) -> Report:
 
 
 def from_values(values: Mapping[str, Any]) -> Report:
-    """A report from plain values; raises KeyError, TypeError or AttributeError for others."""
+    """A report from plain values.
+
+    :raises KeyError, TypeError, AttributeError: the values are not those of a report
+    """
     return Report(
         values['created_at'],
         values['cloud'],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong in placement, and changes that repair it."""
+"""The commands that find faults in placement and repair them."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from osc_placement_insight.audit.finding import Finding, Repair
 from osc_placement_insight.audit.journal import Journal
 from osc_placement_insight.audit.repair import Repairer, Result
 from osc_placement_insight.audit.report import Report
+from osc_placement_insight.commands import base
 from osc_placement_insight.compute import Tell
 from osc_placement_insight.progress import Progress
 from osc_placement_insight.replaced_file import replacing
@@ -29,6 +30,7 @@ CHANGES = ('kind', 'subject', 'change', 'result')
 FOUND = 3
 
 
+@base.example('placement audit run --placement-only')
 class RunAudit(command.Lister):
     """Look for what is wrong in placement, compared with nova.
 
@@ -71,7 +73,7 @@ class RunAudit(command.Lister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
         path = parsed_args.report
-        # Opened first: an audit may take minutes, and nobody should lose it for a wrong path.
+        # Opened first: an audit may take minutes, and should not be lost for a wrong path.
         with contextlib.nullcontext() if path is None else replacing(path) as stream:
             found = self._audit(parsed_args)
             if stream is not None:
@@ -93,6 +95,7 @@ class RunAudit(command.Lister):
         )
 
 
+@base.example('placement audit repair report.json')
 class RepairAudit(command.Lister):
     """Show the least changes that repair what an audit found, or make them with --apply.
 
@@ -137,7 +140,7 @@ class RepairAudit(command.Lister):
         return CHANGES, cells.as_shown(map(_row, results), parsed_args.formatter)
 
     def _apply(self, found: Report, chosen: Sequence[Finding], path: pathlib.Path) -> list[Result]:
-        """Make the changes; what was done is in the journal, also where one of them fails."""
+        """Make the changes, and record them in the journal, even if one of them fails."""
         with (
             _asking(self, 'repairing', repair.MICROVERSION) as (placement, tell),
             Journal(path, found.id) as journal,
@@ -185,7 +188,7 @@ def _row(result: Result) -> tuple[str, str, str, str]:
 def _asking(
     asker: command.Command, doing: str, version: str = service.NEWEST
 ) -> Iterator[tuple[service.Service, Tell]]:
-    """The service at a microversion of our choice, and whom to tell of progress."""
+    """The service at the microversion of the command, and a function that reports progress."""
     with Progress(sys.stderr, doing) as progress:
         with service.failures_in_words():
             client = _manager(asker).placement

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands have in common."""
+"""The base classes and helpers of the commands."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import contextlib
 import io
 import itertools
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TextIO
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TextIO, TypeVar
 
 from osc_lib.command import command
 
@@ -25,12 +25,14 @@ LINES = (TEXT, 'dot', 'commands')
 #: Formats that show an answer as the service gave it.
 WHOLE = cells.STRUCTURED
 
+CommandType = TypeVar('CommandType', bound=command.Command)
+
 
 @contextlib.contextmanager
 def asking(asker: command.Command, doing: str, is_shown: bool = True) -> Iterator[Service]:
-    """The service that a command asks; a terminal shows what it is doing after a second.
+    """The service of a command; a terminal shows the activity after a second.
 
-    Not so with `is_shown` false, for a command that prints while it asks.
+    `is_shown` is False for a command that prints during its requests.
 
     Requests are made at the newest microversion unless the user names one, with
     `--os-placement-api-version` or in `clouds.yaml`.
@@ -41,13 +43,14 @@ def asking(asker: command.Command, doing: str, is_shown: bool = True) -> Iterato
     with Progress(sys.stderr if is_shown else io.StringIO(), doing) as progress:
         with service.failures_in_words():
             client = manager.placement
-        yield Service(client, version_told(manager), progress.tell)
+            progress.wait_for(manager.get_endpoint_for_service_type('placement') or 'the service')
+        yield Service(client, requested_version(manager), progress.tell)
 
 
-def version_told(manager: Any) -> str | None:
+def requested_version(manager: Any) -> str | None:
     """The microversion that the user asks for; None where osc-placement would negotiate one."""
-    told: str = manager._api_version['placement']
-    return None if told == service.NEGOTIATED else told
+    version: str = manager._api_version['placement']
+    return None if version == service.NEGOTIATED else version
 
 
 def add_without_nova(parser: argparse.ArgumentParser) -> None:
@@ -60,11 +63,22 @@ def add_without_nova(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def example(arguments: str) -> Callable[[type[CommandType]], type[CommandType]]:
+    """Give the help of a command an example: the arguments of `openstack`."""
+
+    def add(one: type[CommandType]) -> type[CommandType]:
+        # cliff has it for this, without its type.
+        one._epilog = f'Example: openstack {arguments}'  # type: ignore[assignment]
+        return one
+
+    return add
+
+
 class Shown(NamedTuple):
     """An answer in the shapes that formats show.
 
-    `answer` is what `json` and `yaml` show, `text`, `dot` and `commands` are lines, and `rows` are
-    those of a table with these `columns`.
+    `answer` is for `json` and `yaml`, `text`, `dot` and `commands` are lines, and `rows` are for
+    a table with these `columns`.
     """
 
     answer: Mapping[str, Any]
@@ -113,7 +127,7 @@ class AnswerCommand(command.Lister):
     def take_action(
         self, parsed_args: argparse.Namespace
     ) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
-        """What the chosen format shows: column names, and rows."""
+        """The column names and rows of the chosen format."""
         shown = self.ask(parsed_args)
         if parsed_args.formatter in WHOLE:
             return [*shown.answer], [[*shown.answer.values()]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many consumers of a request could be claimed."""
+"""The command that counts the consumers of a request that could be claimed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from osc_lib import exceptions
 from osc_lib.command import command
 
-from osc_placement_insight import candidate_request, cells
+from osc_placement_insight import candidate_request, cells, owner
 from osc_placement_insight.candidate_request import CandidateRequest
 from osc_placement_insight.commands import base
 from osc_placement_insight.layout import wrapped
@@ -27,22 +27,25 @@ PAGE = 1000
 REQUESTS = 100
 
 FRAGMENTATION = ('resource_class', 'capacity', 'used', 'free', 'usable')
+#: The rows of an answer: how many times the request fits, and then of each resource class.
+ROWS = ('of', 'at_least', 'at_most', *FRAGMENTATION[1:])
 COUNTS = ('now_at_least', 'now_at_most', 'if_empty_at_least', 'if_empty_at_most')
 BEFORE = tuple(f'before_{name}' for name in COUNTS)
-#: The name that the service is told of a request that has none.
+#: Name of the request in the query to the service.
 THE_REQUEST = 'the request'
 
 
+@base.example('placement capacity show --resource VCPU=4 --resource MEMORY_MB=8192')
 class ShowCapacity(base.AnswerCommand):
     """Show how many consumers of a request could be claimed one after another.
 
-    It tells how many fit now, and how many if nothing were used; and of each resource class how
-    much is free in the whole cloud, and how much of that this request can use.
+    The answer has how many fit now, and how many if nothing were used; and for each resource class
+    how much is free in the whole cloud, and how much of that this request can use.
 
-    With steps of a scenario it is about the cloud as it would be after them, beside that before.
+    With options of a scenario it has the numbers before and after the scenario.
 
     The formats text (the default), json and yaml have all of it; table, csv and value have a row
-    for each resource class.
+    for each of the counts, and then one for each resource class.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -54,13 +57,24 @@ class ShowCapacity(base.AnswerCommand):
     def ask(self, parsed_args: argparse.Namespace) -> base.Shown:
         manager = self.app.client_manager
         with base.asking(self, 'computing the capacity') as service:
-            asked = candidate_request.from_options(parsed_args, service, manager)
-            scenario = steps.of_options(parsed_args, Names(manager))
+            names = Names(manager)
+            asked = candidate_request.from_options(parsed_args, service, manager, names.aggregate)
+            scenario = steps.of_options(parsed_args, names)
             answer = _ask_about(service.at(asked.version), asked, scenario)
         rows = [[one[name] for name in FRAGMENTATION] for one in answer['fragmentation']]
         lines = itertools.chain(_lines(answer, rows), outcome.lines(scenario, answer))
         text = [*base.with_notes(asked.notes, lines)]
-        return base.Shown(answer, text, FRAGMENTATION, rows)
+        return base.Shown(answer, text, ROWS, [*_rows(answer, rows)])
+
+
+def _rows(answer: Any, classes: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+    """The counts now and for an empty cloud, then the free amount of each class."""
+    counted = {'': answer, **({'before ': answer['before']} if 'before' in answer else {})}
+    for prefix, capacity in counted.items():
+        for when in ('now', 'if_empty'):
+            bounds = capacity[when]
+            yield f'{prefix}{when}', bounds['at_least'], bounds['at_most'], *[None] * 4
+    yield from ((name, None, None, *amounts) for name, *amounts in classes)
 
 
 def _ask_about(service: Service, asked: CandidateRequest, scenario: Sequence[Step]) -> Any:
@@ -97,6 +111,7 @@ def _times(count: Any) -> str:
     return f'{least:,} to {most:,} times'
 
 
+@base.example('placement capacity list --flavor m1.large')
 class ListCapacity(command.Lister):
     """List how many consumers of a request could be claimed in each tree, or of each flavor.
 
@@ -134,8 +149,11 @@ class ListCapacity(command.Lister):
     ) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
         _check_nothing_else_is_asked(parsed_args)
         manager = self.app.client_manager
+        is_owned = owner.is_required(service)
         asked = {
-            flavor.name: candidate_request.of_flavor(flavor, parsed_args.boot_from_volume)
+            flavor.name: candidate_request.of_flavor(
+                flavor, parsed_args.boot_from_volume, is_owned
+            )
             for flavor in candidate_request.list_flavors(manager)
         }
         scenario = steps.of_options(parsed_args, Names(manager))
@@ -147,12 +165,13 @@ class ListCapacity(command.Lister):
         self, parsed_args: argparse.Namespace, service: Service
     ) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
         manager = self.app.client_manager
-        if steps.of_options(parsed_args, Names(manager)):
+        names = Names(manager)
+        if steps.of_options(parsed_args, names):
             raise exceptions.CommandError(
                 'After a scenario, capacities are not known by tree: use --all-flavors, or '
                 '"openstack placement capacity show".'
             )
-        one = candidate_request.from_options(parsed_args, service, manager)
+        one = candidate_request.from_options(parsed_args, service, manager, names.aggregate)
         for note in one.notes:
             self.log.warning(note)
         trees = _of_trees(service.at(one.version), one)
@@ -184,7 +203,7 @@ def _counts(capacity: Any) -> list[int]:
 def _of_requests(
     service: Service, asked: dict[str, CandidateRequest], scenario: Sequence[Step]
 ) -> Iterator[Sequence[Any]]:
-    """A row for each request by its name, with what it does not tell or why there is no answer."""
+    """A row for each request by name, with its restrictions or the reason for no answer."""
     left = iter(asked.items())
     while batch := dict(itertools.islice(left, REQUESTS)):
         answer, refused = _ask(service, batch, scenario)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What changed in the cloud."""
+"""The command that lists the changes of the cloud."""
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import itertools
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,9 +22,10 @@ CHANGES = '/insight/changes'
 PROVIDERS = '/insight/providers'
 PAGE = ('page_limit', '1000')
 
-COLUMNS = ('change', 'uuid', 'name', 'generation')
+#: `seen_at` is when the command read it: the service does not say when it happened.
+COLUMNS = ('seen_at', 'change', 'uuid', 'name', 'generation')
 MEMBERS = ('inventories', 'usages', 'traits', 'aggregates', 'allocations')
-#: How often a follower asks, in seconds.
+#: Seconds between the requests of a follower.
 INTERVAL = 2.0
 
 MISSED = (
@@ -33,13 +35,14 @@ MISSED = (
 )
 
 
+@base.example('placement change list --since 1h --include usages')
 class ListChanges(command.Lister):
     """List resource providers that changed since a time or a token, or as they change.
 
     A provider is listed as it is now, whatever of it changed: its inventories, usages, traits,
-    aggregates, allocations, its name or its place in the tree. One may be listed that did not
-    change. The token for the next time is told on standard error; the first time, without --since,
-    nothing else is. With --follow the command goes on until it is interrupted.
+    aggregates, allocations, its name or its place in the tree. The list may include unchanged
+    providers. The token for the next call is printed to standard error; without --since, only the
+    token is printed. With --follow the command goes on until it is interrupted.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -84,9 +87,9 @@ class ListChanges(command.Lister):
         return feed.columns, cells.as_shown(rows, parsed_args.formatter)
 
     def _follow(self, feed: Feed, parsed_args: argparse.Namespace) -> None:
-        """Print changes until somebody interrupts it.
+        """Print changes until interrupted.
 
-        A service that has answered once may be away for a while, as when it is restarted.
+        After a first answer the service may be away for a while, for a restart.
         """
         columns, selected = self._generate_columns_and_selector(parsed_args, feed.columns)
         stream = RowStream(self.app.stdout, parsed_args.formatter, columns)
@@ -117,7 +120,7 @@ class ListChanges(command.Lister):
 
 
 class ChangesMissed(exceptions.CommandError):
-    """What changed since a token cannot be told."""
+    """The service no longer has all changes since a token."""
 
 
 class Feed:
@@ -148,12 +151,17 @@ class Feed:
             self.token = page['token']
 
     def _row(self, change: str, provider: dict[str, Any]) -> Sequence[Any]:
-        names = (*COLUMNS[1:], *self._members)
-        return (change, *(provider.get(name) for name in names))
+        names = (*COLUMNS[2:], *self._members)
+        return (now(), change, *(provider.get(name) for name in names))
 
     def _token_of_now(self) -> str:
         token: str = self._service.ask(PROVIDERS, [('page_limit', '1')])['token']
         return token
+
+
+def now() -> str:
+    """The time for `seen_at`, in UTC."""
+    return f'{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}'
 
 
 def _members(text: str) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who holds what: the consumers of the cloud."""
+"""The command that lists the consumers of the cloud and their resources."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ PAGE = ('page_limit', '1000')
 COLUMNS = ('uuid', 'consumer_type', 'project_id', 'user_id', 'created_at', 'resources')
 
 
+@base.example('placement consumer list --type MIGRATION --older-than 1d')
 class ListConsumers(command.Lister):
     """List consumers, such as servers, with what they hold.
 
@@ -43,6 +44,12 @@ class ListConsumers(command.Lister):
             help='consumers that were made before: an age such as 12h or 30d, or a time in '
             'ISO 8601, by default in UTC',
         )
+        parser.add_argument(
+            '--newer-than',
+            metavar='<age or time>',
+            type=argument_types.moment,
+            help='consumers that were made since, in the same forms',
+        )
         return parser
 
     def take_action(
@@ -53,6 +60,7 @@ class ListConsumers(command.Lister):
             'user_id': parsed_args.user,
             'type': parsed_args.type,
             'older_than': parsed_args.older_than,
+            'newer_than': parsed_args.newer_than,
         }
         with base.asking(self, 'listing consumers') as service:
             if parsed_args.provider is not None:

@@ -18,6 +18,7 @@ from osc_placement_insight.what_if.names import Names
 COMMANDS = 'commands'
 
 
+@base.example('placement drain plan compute-17 compute-18')
 class PlanDrain(base.PlacingCommand):
     """Plan where the servers of hosts go, so that the hosts can be switched off.
 
@@ -62,7 +63,7 @@ class PlanDrain(base.PlacingCommand):
                 chosen = choose_hosts(service, map(names.where, parsed_args.hosts))
             asked = None if parsed_args.without_nova else compute.of_manager(manager, nova.PURPOSE)
             planned, cloud, terms, refused = drain(service, asked, chosen, scenario)
-        self.are_all_placed = not planned.homeless
+        self.are_all_placed = not planned.unplaced
         basis = known.WITHOUT_NOVA if cloud is None else known.WITH_NOVA
         lines = itertools.chain(
             plan.lines(planned, basis), outcome.lines(scenario, planned.answer)

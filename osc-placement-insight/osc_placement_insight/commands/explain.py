@@ -15,16 +15,16 @@ from osc_placement_insight.what_if.names import Names
 PATH = '/insight/allocation_candidates'
 
 
+@base.example('placement explain --flavor m1.large --provider compute-17')
 class ExplainAllocationCandidates(base.AnswerCommand):
     """Explain why a request fits nowhere, or where it does not fit.
 
-    What is asked for is told by the options of "openstack allocation candidate list", by a flavor,
-    by the id of a request to nova that ended in "No valid host was found", or by a query string.
-    The explanation tells the verdict, how many trees (hosts with all that is below them) each
-    condition left and how many it alone turned away, the trees that miss least, and what to give
-    up.
+    The request is given by the options of "openstack allocation candidate list", by a flavor, by
+    the id of a request to nova that ended in "No valid host was found", or by a query string. The
+    explanation has the verdict, how many trees (hosts with their devices) each condition left and
+    how many it alone turned away, the trees that miss least, and what to give up.
 
-    With steps of a scenario it is about the cloud as it would be after them.
+    With options of a scenario it explains the cloud after the scenario.
 
     The formats text (the default), json and yaml have all of it; table, csv and value have a row
     for each condition.
@@ -43,9 +43,11 @@ class ExplainAllocationCandidates(base.AnswerCommand):
 
     def ask(self, parsed_args: argparse.Namespace) -> base.Shown:
         with base.asking(self, 'explaining') as service:
-            asked = candidate_request.from_options(parsed_args, service, self.app.client_manager)
+            manager = self.app.client_manager
+            names = Names(manager)
+            asked = candidate_request.from_options(parsed_args, service, manager, names.aggregate)
             chosen = {} if parsed_args.provider is None else {'provider': parsed_args.provider}
-            scenario = steps.of_options(parsed_args, Names(self.app.client_manager))
+            scenario = steps.of_options(parsed_args, names)
             if scenario:
                 body = {'query': asked.text, 'scenario': steps.bodies(scenario), **chosen}
                 answer: Any = service.at(asked.version).ask_about(PATH, body)

@@ -27,6 +27,7 @@ PAGE_LIMIT = ('page_limit', '1000')
 Pages = Iterator[Sequence[exported.Element]]
 
 
+@base.example('placement export --tree compute-17')
 class Export(command.Command):
     """Write the cloud, or a part of it, as YAML.
 
@@ -83,7 +84,7 @@ class Export(command.Command):
 
 
 def _query(service: Service, wanted: argparse.Namespace) -> dict[str, list[str]]:
-    """What restricts the export, as `GET /insight/providers` takes it."""
+    """The filters of the export, in the query of `GET /insight/providers`."""
     query: dict[str, list[str]] = {}
     if wanted.tree is not None:
         query['in_tree'] = [get_provider(service, wanted.tree)['uuid']]

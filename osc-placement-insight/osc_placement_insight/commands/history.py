@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who changed what."""
+"""The command that lists changes with their callers."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ DEFAULT_LIMIT = 100
 LARGEST_PAGE = 1000
 
 
+@base.example('placement history list --provider compute-17 --since 7d')
 class ListHistory(base.AnswerCommand):
     """List who changed what: each request, and the state of what it touched afterwards.
 
@@ -47,8 +48,10 @@ class ListHistory(base.AnswerCommand):
         )
         parser.add_argument(
             '--since',
-            metavar='<time>',
-            help='only changes at this time or later, ISO 8601, by default in UTC',
+            metavar='<age or time>',
+            type=argument_types.moment,
+            help='only changes since then: an age such as 1h or 7d, or a time in ISO 8601, by '
+            'default in UTC',
         )
         parser.add_argument(
             '--limit',

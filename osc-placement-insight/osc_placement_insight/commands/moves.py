@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether moves are possible now."""
+"""The command that checks if moves are possible now."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ PATH = '/insight/moves'
 NOTHING = 'There is nothing to move.'
 
 
+@base.example('placement moves verify plan.json')
 class VerifyMoves(base.PlacingCommand):
     """Verify that the moves of a plan are possible now.
 
@@ -41,7 +42,7 @@ class VerifyMoves(base.PlacingCommand):
         parser.add_argument(
             '--evacuate',
             action='store_true',
-            help='the sources are dead: what is held of pools is held once',
+            help='the source hosts are down: amounts of shared pools are counted once',
         )
         steps.add_options(parser)
         return parser

@@ -27,24 +27,27 @@ from osc_placement_insight.what_if.names import Names
 from osc_placement_insight.what_if.steps import Step
 
 
+@base.example('placement survival show --lose zones --failing')
 class ShowSurvival(base.PlacingCommand):
     """Show which failures the cloud can take.
 
-    Each host by itself is lost, or each zone, or what a file names: do all its servers find a
-    place on the rest? With --buy and --sell it seeks how many hosts have to be bought, and how
-    many servers can be sold.
+    Test the failure of each host, of each zone, or of each group in a file: would all its servers
+    find a place on the remaining hosts? With --buy and --sell, find how many hosts have to be
+    bought, or how many servers can be sold, with a place for all after each failure.
 
-    The exit status is 0 if every loss is survived, 2 if not, and 1 for an error.
+    The exit status is 0 if all servers find a place after each failure, 2 if not, and 1 for an
+    error.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--lose',
-            metavar='<hosts, zones or file>',
+            metavar='<hosts, zones, @aggregate or file>',
             default=domains.HOSTS,
-            help='each host, which is the default, each zone of nova, or each domain of a file in '
-            'YAML or JSON, such as "rack 7: [host1, host2]"',
+            help='each host, which is the default, each zone of nova, one aggregate by UUID or '
+            'name, such as @az1, or each domain of a file in YAML or JSON, such as '
+            '"rack 7: [host1, host2]"',
         )
         parser.add_argument(
             '--failing', action='store_true', help='only losses that would not be survived'
@@ -54,19 +57,19 @@ class ShowSurvival(base.PlacingCommand):
             metavar='<flavor>',
             action='append',
             default=[],
-            help='also tell how many servers of this flavor there is room for after the worst '
-            'loss; may be repeated',
+            help='also show how many servers of this flavor fit after the worst failure; may be '
+            'repeated',
         )
         sought = parser.add_mutually_exclusive_group()
         sought.add_argument(
             '--buy',
             metavar='<host>',
-            help='seek how many more hosts like this one there have to be for all to be survived',
+            help='find how many more hosts like this one give all a place after each failure',
         )
         sought.add_argument(
             '--sell',
             metavar='<flavor>',
-            help='seek how many more servers of this flavor there can be while all is survived',
+            help='find how many more servers of this flavor keep a place after each failure',
         )
         base.add_without_nova(parser)
         steps.add_options(parser)
@@ -111,7 +114,7 @@ class ShowSurvival(base.PlacingCommand):
     def _read(self, service: Service) -> Known:
         asked = compute.of_manager(self.app.client_manager, nova.PURPOSE)
         servers = nova.list_servers(asked, service.tell, hosts=None)
-        return known.read(asked, service.tell).with_servers(servers)
+        return known.read(service, asked).with_servers(servers)
 
 
 def _sought(

@@ -21,6 +21,7 @@ PAGE = ('page_limit', '1000')
 AGGREGATES = 100
 
 
+@base.example('placement tree show compute-17')
 class ShowTree(base.AnswerCommand):
     """Show a provider tree: what each provider of it has, and how much of that is used.
 

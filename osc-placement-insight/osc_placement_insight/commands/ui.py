@@ -12,7 +12,7 @@ import requests
 from osc_lib import exceptions
 from osc_lib.command import command
 
-from osc_placement_insight import proxy, refusals
+from osc_placement_insight import owner, proxy, refusals
 from osc_placement_insight.commands import base
 from osc_placement_insight.layout import sentence
 from osc_placement_insight.page_names import PageNames, sources
@@ -21,6 +21,7 @@ from osc_placement_insight.service import Service
 PAGE, INSIGHT, NAMES = f'/{proxy.PAGE}', '/insight', '/names.json'
 
 
+@base.example('placement ui --open')
 class ServePage(command.Command):
     """Serve the page of the service on this machine, with the token of the client.
 
@@ -45,7 +46,8 @@ class ServePage(command.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         with base.asking(self, 'asking for the page') as service:
             _check(service)
-        names = PageNames(sources(self.app.client_manager))
+        manager = self.app.client_manager
+        names = PageNames(sources(manager, lambda: owner.is_required(service)))
         with _listening(service, names, parsed_args.port) as server:
             print(f'The page is at {server.url}')
             print('Press Ctrl-C to end.', flush=True)
@@ -90,7 +92,7 @@ def _listening(service: Service, names: PageNames, port: int) -> proxy.Proxy:
 
 
 def _fetched(service: Service, names: PageNames, path: str, body: Any = None) -> proxy.Answer:
-    """What the service answers, or why it does not, in words that the page shows."""
+    """The answer of the service, or an error message for the page."""
     if path.partition('?')[0] == NAMES:
         return _in_json(200, names.known())
     try:

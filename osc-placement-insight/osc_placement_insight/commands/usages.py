@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who uses how much."""
+"""The command that lists usage by project or user."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ NAMES = {
 }
 
 
+@base.example('placement usage list --by user')
 class ListUsages(command.Lister):
     """List what is used by each project, user or type of consumer, or in each aggregate.
 

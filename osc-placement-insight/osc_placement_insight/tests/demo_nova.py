@@ -7,8 +7,8 @@ from typing import Any
 
 from osc_placement_insight.tests.audit import nova
 from osc_placement_insight.tests.audit.nova import Nova, Server
-from placement.cmd.demo_cloud.cloud import Cloud, DemoProvider, uuid_of
 from placement.objects.claim import Claim
+from placement_insight.demo_cloud.cloud import Cloud, DemoProvider, uuid_of
 
 #: The amounts that a flavor has members for.
 OF_FLAVOR = ('VCPU', 'MEMORY_MB', 'DISK_GB')

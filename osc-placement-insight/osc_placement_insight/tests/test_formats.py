@@ -10,13 +10,15 @@ import pytest
 import yaml
 
 from osc_placement_insight import cells
+from osc_placement_insight.commands import changes
 from osc_placement_insight.streaming import RowStream
 from osc_placement_insight.tests.client import Client
 from osc_placement_insight.tests.clouds import Cloud
 from osc_placement_insight.tests.conftest import Service, running
 
 #: ESC, BEL, DEL and CSI: a title for the window, and red from there on.
-NAME = 'h\x1b]0;x\x07\x7f\x9b31m'
+#: And what turns the order of letters round.
+NAME = 'h\x1b]0;x\x07\x7f\x9b31m\u202e'
 ESCAPED = r'\u001b]0;x'
 
 #: Commands of which json and yaml show the answer as the service gave it, and the question.
@@ -45,7 +47,7 @@ service = pytest.fixture(scope='module')(running)
 
 @pytest.fixture(scope='module')
 def cloud(service: Service) -> Cloud:
-    """A host with such a name, its child, a server, and a search in vain."""
+    """A host with such a name, its child, a server, and an unsuccessful search."""
     cloud = Cloud(service)
     host = cloud.provider(NAME, {'VCPU': 8}, ('CUSTOM_A', 'CUSTOM_B'), uuid=HOST)
     cloud.provider(f'{NAME}0', {'VCPU': 8}, parent=host)
@@ -69,7 +71,11 @@ def test_json_and_yaml_show_an_answer_as_the_service_gave_it(
 
 @pytest.mark.usefixtures('cloud')
 @pytest.mark.parametrize('command', LISTS)
-def test_csv_of_a_list_has_the_same_rows_as_json(openstack: Client, command: str) -> None:
+def test_csv_of_a_list_has_the_same_rows_as_json(
+    openstack: Client, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A second may pass between the two commands.
+    monkeypatch.setattr(changes, 'now', lambda: '2026-11-28T12:00:00Z')
     rows = json.loads(openstack(*command.split(), '-f', 'json').out)
     shown = openstack(*command.split(), '-f', 'csv').out.splitlines()
     header, *lines = csv.reader(shown, escapechar='\\')

@@ -24,15 +24,15 @@ LATER = (
     'the request is made at 1.9.'
 )
 NO_NOVA = (
-    'nova cannot be asked for flavor m1.large: the client knows no endpoint of it. '
-    '--resource and --query need no nova.'
+    'Nova refuses /flavors/detail: Not Found. Is this the endpoint of nova? '
+    '--resource and --query need no nova. (HTTP 404)'
 )
 NOT_NOVA = (
     'Nova refuses /servers/detail: Not Found. Is this the endpoint of nova? '
     'To audit placement alone, add --placement-only. (HTTP 404)'
 )
 NOT_IN_VAIN = (
-    f'The service keeps no search in vain of {REQUEST}. It knows those of other workers '
+    f'The service keeps no unsuccessful search of {REQUEST}. It knows those of other workers '
     'some seconds later, and keeps the last 10,000. Otherwise Placement had hosts to '
     'offer: see in the log of nova-scheduler which filter refused them'
 )
@@ -41,6 +41,8 @@ NO_PROVIDER = (
     'There is no resource provider {}. List them with "openstack resource provider list".'
 )
 NO_QUERY = 'Invalid query string parameters: '
+NO_TRAIT = 'No such trait(s): '
+NO_CLASS = 'Invalid resource class in resources parameter: No such resource class '
 
 NO_STEPS = {
     'add compute1': "argument --add: 'compute1' is not of the form <host>=<count>[@<aggregate>]",
@@ -79,6 +81,18 @@ COMPLAINTS = [
     (EXPLAIN, ONE_WAY),
     (f'{EXPLAIN} --query resources=VCPU:1 --resource VCPU=1', ONE_WAY),
     (f'{EXPLAIN} --query /allocation_candidates?', 'A query has parameters, such as'),
+    # Words, and no regular expression; and names that may have been meant.
+    (f'{EXPLAIN} --resource VCPU=1 --group a/b --resource VCPU=1',
+     f"{NO_QUERY}'resourcesa/b' is no parameter of this request."),
+    ('placement unmet demand list --request 7',
+     f"{NO_QUERY}'7' is no id of a request, which is req- and a UUID."),
+    ('placement consumer list --type instance',
+     f"{NO_QUERY}'instance' may have the letters A to Z, digits and _ alone."),
+    (f'{EXPLAIN} --resource VPCU=1', f'{NO_CLASS}VPCU. Did you mean VGPU or VCPU or PCPU?'),
+    (f'{EXPLAIN} --resource vcpu=1', f'{NO_CLASS}vcpu. Did you mean VCPU?'),
+    (f'{EXPLAIN} --resource VCPU=1 --required HW_CPU_X86_AVX512',
+     f'{NO_TRAIT}HW_CPU_X86_AVX512. Did you mean HW_CPU_X86_AVX512BITALG or '),
+    (f'{EXPLAIN} --resource VCPU=1 --required 0', f'{NO_TRAIT}0. (HTTP 400'),
     (f'{EXPLAIN} --resource VCPU:1', '--resource wants <resource_class>=<value>, such as VCPU=4.'),
     (f'{EXPLAIN} --resource VCPU=1 --provider nowhere',
      f"{NO_QUERY}there is no resource provider 'nowhere'"),

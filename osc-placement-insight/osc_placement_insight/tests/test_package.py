@@ -16,7 +16,6 @@ DISTRIBUTION = PACKAGE.parent
 #: The distribution that has each library.
 LIBRARIES = {
     'keystoneauth1': 'keystoneauth1',
-    'openstack': 'openstacksdk',
     'osc_lib': 'osc-lib',
     'requests': 'requests',
     'yaml': 'PyYAML',

@@ -67,7 +67,7 @@ def read(names: PageNames) -> Mapping[str, Any]:
 
 
 def test_names_are_those_of_keystone_and_nova(manager: Any) -> None:
-    found = read(PageNames(page_names.sources(manager)))
+    found = read(PageNames(page_names.sources(manager, lambda: False)))
 
     assert found == {
         'aggregates': {ZONE: 'first', RACK: 'rack 7'},
@@ -86,7 +86,7 @@ def test_names_are_those_of_keystone_and_nova(manager: Any) -> None:
 
 def test_what_may_not_be_read_has_no_names_and_a_reason(manager: Any, known: Nova) -> None:
     known.is_admin = False
-    found = read(PageNames(page_names.sources(manager)))
+    found = read(PageNames(page_names.sources(manager, lambda: False)))
 
     assert 'servers' not in found
     assert {'aggregates', 'flavors', 'projects'} < found.keys()

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from osc_placement_insight import progress as progress_module
 from osc_placement_insight.progress import Progress
 
 #: Longer than a line takes to be written, so that a test which waits for it in vain fails.
@@ -36,6 +37,24 @@ def test_a_terminal_shows_what_is_being_done_until_it_is_done() -> None:
 
     # The line is erased in the end.
     assert terminal.getvalue().endswith('\r\x1b[K')
+
+
+def test_who_is_waited_for_is_told_after_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress_module, 'LONG', 0)
+    terminal = Terminal()
+    with Progress(terminal, 'asking', delay=0) as progress:
+        terminal.wait_for('asking ...')
+        progress.wait_for('http://placement.example')
+        terminal.wait_for('asking, waiting for http://placement.example ...')
+
+    monkeypatch.setattr(progress_module, 'LONG', TIMEOUT)
+    terminal = Terminal()
+    with Progress(terminal, 'asking', delay=0) as progress:
+        progress.wait_for('http://placement.example')
+        terminal.wait_for('asking ...')
+        progress.tell('asking again')
+        terminal.wait_for('asking again ...')
+    assert 'placement.example' not in terminal.getvalue()
 
 
 @pytest.mark.parametrize(('stream', 'delay'), [(Terminal(), TIMEOUT), (io.StringIO(), 0)])

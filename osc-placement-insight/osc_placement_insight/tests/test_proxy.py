@@ -109,6 +109,7 @@ def page(server: Proxy, route: str = proxy.PAGE) -> str:
         'ui/?token=proxy',
         'insight/allocation_candidates?resources=VCPU:1&required=!CUSTOM_A%20B',
         'insight',
+        'insight/promises',
         'names.json',
     ],
 )
@@ -132,7 +133,7 @@ def test_question_that_fits_into_no_query_is_passed_on(
 
 
 def test_every_question_of_the_page_is_allowed() -> None:
-    scripts = repository_path('placement/insight/ui').glob('*.js')
+    scripts = repository_path('placement_insight/ui').glob('*.js')
     asked = {
         found for script in scripts for found in re.findall(r'\binsight/\w+', script.read_text())
     }
@@ -142,7 +143,7 @@ def test_every_question_of_the_page_is_allowed() -> None:
 
 
 def test_every_file_of_the_page_is_allowed() -> None:
-    files = [f'ui/{path.name}' for path in repository_path('placement/insight/ui').iterdir()]
+    files = [f'ui/{path.name}' for path in repository_path('placement_insight/ui').iterdir()]
     assert 'ui/index.html' in files
     assert [one for one in files if not proxy.ROUTE.fullmatch(one)] == []
 

@@ -16,8 +16,8 @@ SOMEWHERE = client.administrator_at('http://placement.example')
 ENDPOINT = 'right endpoint ("openstack endpoint list --service placement", or --os-endpoint)?'
 NOT_FOUND = b'{"errors": [{"status": 404, "detail": "It could not be found.\\n\\n   "}]}'
 IS_UPSTREAM = (
-    'It could not be found. This service has no {}: the command needs openstack-placement 17.0 or '
-    f'later of this project, which upstream is not. Or is this not the {ENDPOINT} (HTTP 404)'
+    'It could not be found. This service has no {}: the command needs openstack-placement 2026.12 '
+    f'or later of this project, which upstream is not. Or is this not the {ENDPOINT} (HTTP 404)'
 )
 NOT_PLACEMENT = (
     'http://placement.example/insight/unmet_demand does not answer as the Placement service does. '

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions of the pages, with the cloud of `make demo`: each command prints what is shown."""
 
+import contextlib
 import json
 import pathlib
 import re
@@ -14,10 +15,10 @@ from docutils import nodes
 from osc_placement_insight.tests import demo_nova
 from osc_placement_insight.tests.audit import clouds
 from osc_placement_insight.tests.audit.clouds import Cloud
-from placement.cmd.demo_cloud import cloud as demo
-from placement.cmd.demo_cloud import loading
-from placement.db.engine.database import Database
+from placement.feed.sink import open_database
 from placement.tests.unit import samples
+from placement_insight.demo_cloud import cloud as demo
+from placement_insight.demo_cloud import loading
 
 PAGES = pathlib.Path(__file__).parents[3] / 'doc' / 'source'
 LOCKED = 'az4-cpu-004-vm2'
@@ -73,7 +74,7 @@ class Operator:
 
 def load(cloud: Cloud, demonstration: demo.Cloud) -> None:
     """Put the demonstration, or a part of it, into the database."""
-    database = Database.from_conf(cloud.conf)
+    database = open_database(cloud.conf)
     loading.load(database, demonstration)
     database.dispose()
 
@@ -82,7 +83,10 @@ def test_a_session_prints_what_the_page_about_the_command_line_shows() -> None:
     with clouds.running_cloud() as cloud:
         load(cloud, demo.make_cloud())
         for request_id, query in demo.list_searches_in_vain().items():
-            cloud.search(query, request_id)
+            # One names a trait that does not exist.
+            is_refused = 'AA40' in query
+            with pytest.raises(AssertionError) if is_refused else contextlib.nullcontext():
+                cloud.search(query, request_id)
         check('command-line.rst', cloud, 4)
 
 
@@ -96,7 +100,7 @@ def test_a_night_prints_what_the_page_about_maintenance_shows(
     locked.is_locked = True
     with clouds.running_cloud(nova) as cloud:
         load(cloud, zone)
-        check('maintenance-night.rst', cloud, 14)
+        check('maintenance.rst', cloud, 14)
 
 
 def check(page: str, cloud: Cloud, count: int) -> None:

@@ -36,14 +36,21 @@ def read(url: str | urllib.request.Request) -> Any:
         return answer.read()
 
 
+def status(url: str) -> int:
+    """The status of an answer that is no success; it is closed, as Python 3.14 asks for."""
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        read(url)
+    with caught.value as answer:
+        return answer.status or 0
+
+
 def test_page_is_served_with_the_token_until_it_is_interrupted(endpoint: str) -> None:
     with ui_services.client_proxy(endpoint) as (process, url):
         assert b'<title>Placement</title>' in read(url)
         assert url.endswith('/ui/?token=proxy')
         answer = json.loads(read(url.replace('ui/?token=proxy', 'insight/providers')))
         assert answer['providers'] == []
-        with pytest.raises(urllib.error.HTTPError, match='404'):
-            read(url.replace('ui/?token=proxy', 'resource_providers'))
+        assert status(url.replace('ui/?token=proxy', 'resource_providers')) == 404
         posted = urllib.request.Request(
             url.replace('ui/?token=proxy', 'insight/capacity'),
             b'{"requests": {"one": "resources=VCPU:1"}}',
@@ -84,8 +91,7 @@ def test_browser_is_opened_with_an_address_that_is_of_no_use_to_others(
         once = opened.read_text().strip()
         assert url.split('/')[3] not in once
         assert b'<title>Placement</title>' in read(once)
-        with pytest.raises(urllib.error.HTTPError, match='404'):
-            read(once)
+        assert status(once) == 404
 
 
 class Credentials(plugin.BaseAuthPlugin):

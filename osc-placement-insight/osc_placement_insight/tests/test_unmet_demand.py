@@ -12,6 +12,8 @@ COLUMNS = ['times', 'last_at', 'verdict', 'query', 'reason', 'request_ids']
 REQUEST = 'req-0d5c1a4e-3a52-4f7a-9c7b-1f0f6a3c2b11'
 OTHER = 'req-5b2f6c1d-1111-4222-8333-944445555666'
 
+REFUSED = 'req-7c1f6c1d-1111-4222-8333-944445555777'
+
 
 @pytest.fixture(autouse=True)
 def searches_in_vain(service: Service) -> None:
@@ -35,6 +37,23 @@ def test_the_searches_of_one_request_are_listed_one_by_one(openstack: Client) ->
     found = openstack(*LIST, '--request', REQUEST, '-f', 'json').values()
 
     assert [(one['query'], one['times']) for one in found] == [('resources=VCPU:8', 1)] * 2
+
+
+def test_names_that_do_not_exist_are_listed(openstack: Client, service: Service) -> None:
+    for query in ('resources=VCPU:1&required=!CUSTOM_GONE', 'resources=CUSTOM_CARD:1'):
+        with pytest.raises(AssertionError, match='No such'):
+            Cloud(service).search(query, REFUSED)
+
+    names = openstack(*LIST, '--unknown-names', '-f', 'json').values()
+    assert [list(one) for one in names] == [['times', 'last_at', 'kind', 'name']] * 2
+    assert [(one['kind'], one['name'], one['times']) for one in names] == [
+        ('resource_class', 'CUSTOM_CARD', 1),
+        ('trait', 'CUSTOM_GONE', 1),
+    ]
+    found = openstack(*LIST, '--request', REFUSED, '-f', 'json').values()
+    assert {one['verdict'] for one in found} == {'refused'}
+    refusal = openstack('allocation', 'candidate', 'explain', '--request', REFUSED).refusal()
+    assert 'CUSTOM_CARD' in refusal
 
 
 def test_only_what_was_searched_for_since_a_time_is_listed(openstack: Client) -> None:

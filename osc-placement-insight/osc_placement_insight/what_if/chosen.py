@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who has to move: all that hold something of some hosts, or some servers."""
+"""The consumers that have to move: all on some hosts, or some servers."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from osc_placement_insight.service import Service
 from osc_placement_insight.what_if import held
 
 PAGE = ('page_limit', '1000')
-#: Of so many hosts it is quicker to read who holds what of the whole cloud.
+#: Number of hosts from which on reading the allocations of the whole cloud is faster.
 MANY_HOSTS = 20
 
 
 class Chosen(NamedTuple):
-    """Who has to move, as the service takes it, and the roots that are to be empty, if any."""
+    """The consumers to move, in the service's format, and the roots to empty, if any."""
 
     body: Mapping[str, Sequence[str]]
     roots: Sequence[Mapping[str, Any]] = ()
 
     def held(self, service: Service) -> Mapping[str, Resources]:
-        """What they hold, of all providers together."""
+        """The amounts that they hold, summed over providers."""
         if not self.roots:
             return {uuid: _held_by(service, uuid) for uuid in self.body['consumers']}
         if len(self.roots) > MANY_HOSTS:

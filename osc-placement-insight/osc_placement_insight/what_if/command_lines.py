@@ -24,7 +24,7 @@ CONFIRM = 'openstack server migration confirm {}'
 
 def lines(plan: Plan, known: Known, roots: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """The commands: hosts of root providers are disabled first, then each server is moved."""
-    total = len(plan.moves) + len(plan.homeless)
+    total = len(plan.moves) + len(plan.unplaced)
     yield f'# {len(plan.moves)} of {total} servers find a place, at {plan.answer["at"]}.'
     yield '# Verify the plan again before you run this: openstack placement moves verify.'
     hosts = [host for host in map(known.host_of, roots) if host is not None]
@@ -32,7 +32,7 @@ def lines(plan: Plan, known: Known, roots: Iterable[Mapping[str, Any]]) -> Itera
         yield DISABLE.format(shlex.quote(host))
     for move in plan.moves:
         yield from _of_move(move, known)
-    for move in plan.homeless:
+    for move in plan.unplaced:
         yield _comment('no place', move, move.lacks)
 
 
@@ -47,7 +47,7 @@ def _of_move(move: Move, known: Known) -> Iterator[str]:
         yield COLD.format(shlex.quote(host), shlex.quote(move.uuid)) + _named(move)
         yield CONFIRM.format(shlex.quote(move.uuid))
     else:
-        yield _comment('not moved', move, move.way.words.removeprefix('not: '))
+        yield _comment('not moved', move, move.way.hindrance)
 
 
 def _named(move: Move) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is lost together, as an option says it: each host, each zone, or what a file names."""
+"""Failure domains of an option: each host or zone, one of them, or the domains in a file."""
 
 from __future__ import annotations
 
@@ -16,21 +16,32 @@ HOSTS, ZONES = 'hosts', 'zones'
 
 
 def of_option(value: str, known: Known | None, names: Names) -> Mapping[str, Any]:
-    """What is lost, as the service takes it.
+    """The failure domains of an option, in the service's format.
 
-    :raises osc_lib.exceptions.CommandError: zones are wanted without nova, or the file is no
-        mapping of names to hosts
+    :raises osc_lib.exceptions.CommandError: zones are wanted without nova, there is no such
+        aggregate, or the file is no mapping of names to hosts
     """
     if value == HOSTS:
         return {'each': 'root'}
-    return {'domains': _of_zones(known) if value == ZONES else _of_file(value, names)}
+    if value.startswith('@'):
+        return {'domains': {value[1:]: names.where(value)}}
+    return {'domains': _of_zones(known, names) if value == ZONES else _of_file(value, names)}
 
 
-def _of_zones(known: Known | None) -> Mapping[str, Any]:
+def _of_zones(known: Known | None, names: Names) -> Mapping[str, Any]:
     if known is None:
-        raise exceptions.CommandError(
-            'Zones are known to nova alone: leave out --without-nova, or name a file of domains.'
-        )
+        named = names.zones()
+        if not named:
+            raise exceptions.CommandError(
+                'The service gives no names to aggregates, so that zones are known to nova alone: '
+                'leave out --without-nova, or name a file of domains.'
+            )
+        # One domain for each aggregate, also where several are called the same.
+        return {
+            name if len(uuids) == 1 else f'{name} ({uuid})': {'member_of': uuid}
+            for name, uuids in named.items()
+            for uuid in sorted(uuids)
+        }
     by_uuid = {one.uuid: one for one in known.aggregates}
     domains = dict[str, Any]()
     for zone, uuids in zones(known).items():
@@ -46,7 +57,7 @@ def _of_zones(known: Known | None) -> Mapping[str, Any]:
 
 
 def _of_file(name: str, names: Names) -> Mapping[str, Any]:
-    values = files.read(name)
+    values = files.read(name, has_names_only=True)
     if not isinstance(values, dict) or not values:
         raise exceptions.CommandError(
             f'{name} does not name what is lost together, such as "rack 7: [host1, host2]" or '

@@ -19,7 +19,7 @@ PATH = '/insight/drain'
 
 
 class Drain(NamedTuple):
-    """A plan, with what nova knows of the cloud, and what was said of the servers.
+    """A plan, with the data from nova, and the statements about the servers.
 
     `refused` are the requests that the service does not take, with its reasons.
     """
@@ -46,8 +46,8 @@ def drain(
 
 
 def _read(service: Service, compute: Compute, chosen: Chosen) -> Known:
-    """What nova knows of the cloud, and of the servers that have to move."""
-    cloud = known.read(compute, service.tell)
+    """Read the data of nova about the cloud and the servers to move."""
+    cloud = known.read(service, compute)
     if chosen.roots:
         hosts = [host for host in map(cloud.host_of, chosen.roots) if host is not None]
         return cloud.with_servers(nova.list_servers(compute, service.tell, hosts))

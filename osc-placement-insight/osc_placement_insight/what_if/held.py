@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What consumers hold, of all resource providers together."""
+"""The amounts that consumers hold, summed over resource providers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ PAGE = ('page_limit', '1000')
 
 
 def by_all(service: Service) -> dict[str, Resources]:
-    """What each consumer of the cloud holds."""
+    """The amounts of each consumer of the cloud."""
     return _held(service, [])
 
 
 def by_holders_of(service: Service, providers: Iterable[str]) -> dict[str, Resources]:
-    """What those hold in all who hold something of one of these providers."""
+    """The total amounts of each consumer that holds something of these providers."""
     held = dict[str, Resources]()
     for uuid in providers:
         held |= _held(service, [('provider', uuid)])

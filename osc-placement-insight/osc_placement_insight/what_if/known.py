@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nova knows of those who need a place, as the service takes it."""
+"""The data of nova about consumers that need a place, in the service's format."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from osc_placement_insight import flavors
+from osc_placement_insight import flavors, owner
+from osc_placement_insight.aggregates import Aggregate, list_aggregates
 from osc_placement_insight.audit.model import Resources, added
 from osc_placement_insight.candidate_request import CandidateRequest
-from osc_placement_insight.compute import Compute, Tell
+from osc_placement_insight.compute import Compute
+from osc_placement_insight.service import Service
 from osc_placement_insight.what_if import nova
-from osc_placement_insight.what_if.nova import Aggregate, Groups, Hypervisor, Server
+from osc_placement_insight.what_if.nova import Groups, Hypervisor, Server
 
 #: How many requests, lists, and consumers of a list or of all lists a question has. The service
 #: takes a hundred requests, of which some are for other purposes.
@@ -43,21 +45,25 @@ WITHOUT_NOVA = 'without nova: only what is held is known'
 
 
 class Known(NamedTuple):
-    """What is known of a cloud beside placement: servers by uuid, nodes by the uuid of their
-    provider, aggregates, server groups, and migrations under way."""
+    """The data about a cloud from outside of placement.
+
+    These are servers by uuid, nodes by the uuid of their provider, aggregates, server groups, and
+    running migrations. With `is_owned`, requests of nova require its own providers.
+    """
 
     servers: Mapping[str, Server]
     hypervisors: Mapping[str, Hypervisor]
     aggregates: Sequence[Aggregate]
     groups: Groups
     migrations: Collection[str]
+    is_owned: bool
 
     def with_servers(self, servers: Iterable[Server]) -> Known:
         """The same cloud with these servers."""
         return self._replace(servers={server.uuid: server for server in servers})
 
     def host_of(self, provider: Mapping[str, Any]) -> str | None:
-        """The compute host that nova has for a root provider: that of its uuid, else its name."""
+        """The compute host of a root provider: by its uuid in nova, else its name."""
         found = self.hypervisors.get(provider['uuid'])
         same = (one for one in self.hypervisors.values() if one.node == provider['name'])
         found = found or next(same, None)
@@ -69,7 +75,7 @@ class Known(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """What a question says of consumers: its members, and what they leave out, in words."""
+    """The statements about consumers in a question, and messages about omissions."""
 
     requests: dict[str, str] = {}
     asked: Mapping[str, list[str]] = {}
@@ -83,16 +89,18 @@ class Terms(NamedTuple):
         return {name: value for name, value in members.items() if value}
 
 
-def read(compute: Compute, tell: Tell) -> Known:
-    """What nova knows of the cloud, but its servers."""
+def read(service: Service, compute: Compute) -> Known:
+    """Read the data of nova about the cloud, without servers."""
+    tell = service.tell
     hypervisors = nova.list_hypervisors(compute, tell)
     tell('reading aggregates and server groups of nova')
     return Known(
         {},
         {one.uuid: one for one in hypervisors},
-        nova.list_aggregates(compute),
+        list_aggregates(compute),
         nova.list_groups(compute),
         nova.list_open_migrations(compute, tell),
+        owner.is_required(service),
     )
 
 
@@ -106,10 +114,10 @@ def zones(known: Known) -> dict[str, list[str]]:
 
 
 def terms(known: Known, held: Held) -> Terms:
-    """What is known of these consumers, which hold this of all providers together.
+    """The statements about these consumers, given the total amounts that they hold.
 
-    What a server asked for is told where it holds that: its ports, its image or an earlier flavor
-    may have asked for more.
+    The request of a server is included only if it matches the held amounts: ports, an image or an
+    earlier flavor may have added to it.
     """
     ironic = {one.node for one in known.hypervisors.values() if one.is_ironic}
     servers = [server for uuid, server in known.servers.items() if uuid in held]
@@ -135,7 +143,7 @@ def _kinds(
     kinds, others = defaultdict[tuple[str, str], list[str]](list), 0
     in_zones = zones(known)
     for server in servers:
-        name, query = _asked(server, in_zones)
+        name, query = _asked(server, in_zones, known.is_owned)
         if _totals(query) == held[server.uuid]:
             kinds[name, CandidateRequest(query).text].append(server.uuid)
         else:
@@ -143,9 +151,11 @@ def _kinds(
     return kinds, others
 
 
-def _asked(server: Server, in_zones: Mapping[str, Sequence[str]]) -> tuple[str, Query]:
-    """What nova asked for to place a server, with a name for it."""
-    query = flavors.translate(server.flavor, server.boots_from_volume).query
+def _asked(
+    server: Server, in_zones: Mapping[str, Sequence[str]], is_owned: bool
+) -> tuple[str, Query]:
+    """The request of nova for a server, with a name."""
+    query = flavors.translate(server.flavor, server.boots_from_volume, is_owned).query
     name = f'servers of {server.flavor.name}'
     name += ' from volume' if server.boots_from_volume else ''
     aggregates = in_zones.get(server.zone or '')
@@ -165,7 +175,7 @@ def _totals(query: Query) -> Resources:
 def _named(
     kinds: Mapping[tuple[str, str], list[str]],
 ) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """The requests, those of most consumers first, and their consumers; as many as may be."""
+    """The allowed number of requests with their consumers, most frequent first."""
     requests, asked = dict[str, str](), dict[str, list[str]]()
     ordered = sorted(kinds.items(), key=lambda item: (-len(item[1]), item[0]))
     parts = (
@@ -181,7 +191,7 @@ def _named(
 
 
 def _apart(groups: Iterable[frozenset[str]], held: Held) -> tuple[list[list[str]], int]:
-    """The groups with somebody who needs a place, as many as may be, and how many others."""
+    """The allowed number of groups with a consumer to place, and the number of others."""
     concerned = [sorted(one) for one in groups if len(one) > 1 and not one.isdisjoint(held)]
     found, named = list[list[str]](), set[str]()
     for group in concerned[:LISTS]:

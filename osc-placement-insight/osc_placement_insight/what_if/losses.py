@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from osc_placement_insight.layout import counted, section, table, wrapped
+from osc_placement_insight.layout import counted, natural, section, table, wrapped
 from osc_placement_insight.service import Service
 
 PATH = '/insight/survival'
@@ -28,11 +28,17 @@ def ask(service: Service, body: Mapping[str, Any], only_failing: bool) -> Answer
         whole['examined'] += page['examined']
         whole['left'] = _worst(whole['left'], page['left'])
         service.tell(f'asking which losses are survived: {whole["examined"]}')
+    whole['domains'].sort(key=_order)
     return whole
 
 
+def _order(row: Answer) -> tuple[Any, ...]:
+    """Sort key of a domain: failing ones, then undecided ones, then by name."""
+    return [False, None, True].index(row['survives']), natural(name_of(row))
+
+
 def _worst(one: Answer | None, other: Answer | None) -> Answer | None:
-    """What is left after the worst of all domains; None where it is not known of some."""
+    """The room after the loss of the worst domain; None if some are undecided."""
     if one is None or other is None:
         return None
     return {name: min(one[name], other[name], key=_counted) for name in one}
@@ -43,7 +49,7 @@ def _counted(left: Answer) -> tuple[Any, ...]:
 
 
 def is_survived(service: Service, body: Mapping[str, Any]) -> bool:
-    """Whether all servers of a scenario can be claimed, and each loss is survived after it."""
+    """True if all servers of a scenario can be claimed, and each loss is survived after it."""
     claims = [step.get('claim') for step in body['scenario']]
     for page in service.pages(PATH, [PAGE, FAILING], body):
         rows = zip(claims, page['scenario'], strict=True)
@@ -74,10 +80,11 @@ def lines(answer: Answer, basis: str, servers: Mapping[str, str]) -> Iterator[st
         yield ''
         yield from table(header, map(_cells, answer['domains']))
     for row in answer['domains']:
-        left_out = (row['consumers'] - (row['placed'] or 0)) - len(row['homeless'])
-        more = [f'  and {left_out:,} more'] if row['placed'] is not None and left_out > 0 else []
-        homeless = [line for one in row['homeless'] for line in _homeless(one, servers)]
-        yield from section(f'No place when {name_of(row)} is lost:', [*homeless, *more])
+        is_known = row['placed'] is not None
+        left_out = row['consumers'] - row['placed'] - len(row['unplaced']) if is_known else 0
+        more = [f'  and {left_out:,} more'] if left_out > 0 else []
+        unplaced = [line for one in row['unplaced'] for line in _unplaced(one, servers)]
+        yield from section(f'No place when {name_of(row)} is lost:', [*unplaced, *more])
     names = {row['domain']: name_of(row) for row in answer['domains']}
     room = (_room(name, left, names) for name, left in (answer['left'] or {}).items())
     yield from section('Room after the worst of these losses:', room)
@@ -103,9 +110,9 @@ def _cells(row: Answer) -> list[str | int | None]:
     return [name_of(row), *counts, verdict, lacking]
 
 
-def _homeless(homeless: Answer, servers: Mapping[str, str]) -> list[str]:
-    uuid = homeless['consumer']
-    return wrapped(homeless['lacks'], first=f'  {servers.get(uuid, uuid)}: ', rest='    ')
+def _unplaced(unplaced: Answer, servers: Mapping[str, str]) -> list[str]:
+    uuid = unplaced['consumer']
+    return wrapped(unplaced['lacks'], first=f'  {servers.get(uuid, uuid)}: ', rest='    ')
 
 
 def _room(name: str, left: Answer, names: Mapping[str, str]) -> str:

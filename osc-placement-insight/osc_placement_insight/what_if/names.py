@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Aggregates, zones, servers and flavors by the names that an operator knows them by."""
+"""Aggregates, zones, servers and flavors by the names that an operator knows them by.
+
+Names of aggregates that the service has, from `[metrics] aggregate_names_file`, need no nova.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,23 @@ from typing import Any
 
 from osc_lib import exceptions
 
-from osc_placement_insight import candidate_request, compute
+from osc_placement_insight import candidate_request, compute, owner
+from osc_placement_insight.aggregates import list_aggregates
 from osc_placement_insight.compute import Compute, Purpose
 from osc_placement_insight.providers import is_uuid
+from osc_placement_insight.refusals import Refused
+from osc_placement_insight.service import Service
+
+NAMES = '/insight/names'
 
 WITHOUT = Purpose('This command', 'What is named by its UUID needs no nova.')
 
 
 class Names:
-    """Finds what nova calls by a name; nova is asked for a kind when the first is looked for.
+    """Finds what the service or nova call by a name, which they are asked for when it is needed.
 
-    Methods raise `osc_lib.exceptions.CommandError` where nova has none of that name, or several,
-    or cannot be asked.
+    The service is asked first. Methods raise `osc_lib.exceptions.CommandError` where neither has
+    the name, where one has it several times, or where nova cannot be asked.
     """
 
     def __init__(self, manager: Any) -> None:
@@ -34,8 +42,8 @@ class Names:
         return [text]
 
     def aggregate_or_host(self, text: str) -> Any:
-        """What is in an aggregate of this uuid or name, else the host of this name."""
-        if is_uuid(text) or text in self._aggregates:
+        """The filter for an aggregate with this uuid or name, else for the host of this name."""
+        if is_uuid(text) or text in self._named or text in self._aggregates:
             return {'member_of': self.aggregate(text)}
         return [text]
 
@@ -43,7 +51,7 @@ class Names:
         """The uuid of an aggregate, or of the one that a zone has."""
         if is_uuid(text):
             return text
-        found = self._aggregates.get(text, frozenset())
+        found = self._named.get(text) or self._aggregates.get(text, frozenset())
         if len(found) == 1:
             (uuid,) = found
             return uuid
@@ -57,12 +65,16 @@ class Names:
             '--long".'
         )
 
+    def zones(self) -> Mapping[str, frozenset[str]]:
+        """The uuids of the aggregates to which the service gives names, by these."""
+        return self._named
+
     def server(self, text: str) -> str:
         """The uuid of a server."""
         if is_uuid(text):
             return text
         query = {'all_tenants': '1', 'name': f'^{_escaped(text)}$'}
-        rows = self._nova.rows('/servers', 'servers', query, lambda doing: None)
+        rows = self._nova.rows('/servers', 'servers', query)
         uuids = [row['id'] for row in rows if row.get('name') == text]
         if len(uuids) == 1:
             return str(uuids[0])
@@ -74,21 +86,34 @@ class Names:
         raise exceptions.CommandError(f'nova has no server {text}.')
 
     def query(self, flavor: str) -> str:
-        """What nova asks for when it schedules a server of a flavor."""
+        """The query of nova for a server of a flavor."""
         found = candidate_request.find_flavor(self._manager, flavor)
-        return candidate_request.of_flavor(found).text
+        is_owned = owner.is_required(Service(self._manager.placement))
+        return candidate_request.of_flavor(found, False, is_owned).text
 
     @cached_property
     def _nova(self) -> Compute:
         return compute.of_manager(self._manager, WITHOUT)
 
     @cached_property
+    def _named(self) -> Mapping[str, frozenset[str]]:
+        """Empty where the service gives no names, or not to this user."""
+        try:
+            names = Service(self._manager.placement).ask(NAMES)['aggregates']
+        except Refused:
+            return {}
+        found: dict[str, set[str]] = defaultdict(set)
+        for uuid, name in names.items():
+            found[name].add(uuid)
+        return {name: frozenset(uuids) for name, uuids in found.items()}
+
+    @cached_property
     def _aggregates(self) -> Mapping[str, frozenset[str]]:
         """The uuids of aggregates by the names of these and of zones."""
         found: dict[str, set[str]] = defaultdict(set)
-        for row in self._nova.ask('/os-aggregates')['aggregates']:
-            for name in {row['name'], row['availability_zone'] or row['name']}:
-                found[name].add(row['uuid'])
+        for aggregate in list_aggregates(self._nova):
+            for name in {aggregate.name, aggregate.zone or aggregate.name}:
+                found[name].add(aggregate.uuid)
         return {name: frozenset(uuids) for name, uuids in found.items()}
 
 

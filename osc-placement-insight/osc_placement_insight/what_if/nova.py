@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads of nova what placement does not know: servers with their flavors, hosts, zones, server
-groups and migrations under way, each in bulk."""
+"""Reads of nova what placement does not know: servers with their flavors, hosts, server groups
+and migrations under way, each in bulk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from osc_placement_insight.flavors import Flavor
 
 PURPOSE = Purpose('This command', 'To leave nova out, add --without-nova.')
 
-#: Since this one nova tells which zone a server was asked for in.
+#: The first microversion of nova with the requested zone of a server.
 PINNED = '2.96'
 #: The statuses of migrations whose source may still hold allocations. An evacuation is done before
 #: its source host has removed them.
@@ -51,15 +51,6 @@ class Hypervisor(NamedTuple):
     is_ironic: bool
 
 
-class Aggregate(NamedTuple):
-    """An aggregate of compute hosts, which may be a zone or a part of one."""
-
-    uuid: str
-    name: str
-    zone: str | None
-    hosts: frozenset[str]
-
-
 def list_servers(compute: Compute, tell: Tell, hosts: Iterable[str] | None) -> list[Server]:
     """The servers of all projects on some compute hosts, or on all."""
     queries = [{}] if hosts is None else [{'host': host} for host in sorted(set(hosts))]
@@ -74,7 +65,7 @@ def list_servers(compute: Compute, tell: Tell, hosts: Iterable[str] | None) -> l
 
 
 def find_server(compute: Compute, uuid: str) -> Server | None:
-    """One server; None where there is none."""
+    """The server with a uuid, or None."""
     found = compute.at(PINNED).find(f'/servers/{uuid}')
     return None if found is None else _server(found['server'])
 
@@ -117,17 +108,12 @@ def list_hypervisors(compute: Compute, tell: Tell) -> list[Hypervisor]:
     ]
 
 
-def list_aggregates(compute: Compute) -> list[Aggregate]:
-    """All aggregates."""
-    return [
-        Aggregate(row['uuid'], row['name'], row['availability_zone'], frozenset(row['hosts']))
-        for row in compute.ask('/os-aggregates')['aggregates']
-    ]
-
-
 class Groups(NamedTuple):
-    """The members of server groups: of each in `apart` no two may be on one host; those of each in
-    `others` have to be together, or no more than some of them on one host."""
+    """The members of server groups.
+
+    No two of a group in `apart` may be on one host. Groups in `others` have another policy: to be
+    together, or a limited number on one host.
+    """
 
     apart: list[frozenset[str]]
     others: list[frozenset[str]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the steps of a scenario came to, as text."""
+"""The outcome of the steps of a scenario, as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Answer = Mapping[str, Any]
 
 
 def lines(steps: Sequence[Step], answer: Answer) -> Iterator[str]:
-    """What the steps came to, and left over capacity; nothing without steps."""
+    """The outcome of the steps, and providers over capacity; nothing without steps."""
     if steps:
         yield from of_steps(steps, answer)
         yield from over_capacity(answer)
@@ -22,8 +22,8 @@ def lines(steps: Sequence[Step], answer: Answer) -> Iterator[str]:
 
 def of_steps(steps: Sequence[Step], answer: Answer) -> Iterator[str]:
     """A line for each step; nothing without steps."""
-    told = enumerate(zip(steps, answer.get('scenario', ()), strict=True), 1)
-    parts = [_of_step(number, step, row) for number, (step, row) in told]
+    numbered = enumerate(zip(steps, answer.get('scenario', ()), strict=True), 1)
+    parts = [_of_step(number, step, row) for number, (step, row) in numbered]
     yield from section('Scenario:', itertools.chain.from_iterable(parts))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan of moves: the answer of the service, beside what nova knows of the servers."""
+"""A plan of moves: the answer of the service, with data of nova about the servers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Plan(NamedTuple):
     """The moves, those who find no place, and the answer that they are in."""
 
     moves: Sequence[Move]
-    homeless: Sequence[Move]
+    unplaced: Sequence[Move]
     answer: Answer
 
 
@@ -61,7 +61,7 @@ def of_answer(answer: Answer, known: Known | None) -> Plan:
     """The plan that the service answers."""
     return Plan(
         [_move(row, known) for row in answer['moves']],
-        [_move(row, known) for row in answer['homeless']],
+        [_move(row, known) for row in answer['unplaced']],
         answer,
     )
 
@@ -75,14 +75,14 @@ def _move(row: Answer, known: Known | None) -> Move:
         row['from'],
         row.get('to'),
         added(each['resources'] for each in row.get('allocations', {}).values()),
-        Way('') if known is None else way_of(server),
+        Way() if known is None else way_of(server),
         row.get('alike') is not False,
         row.get('lacks', ''),
     )
 
 
 def whole(plan: Plan, requests: Mapping[str, str], asked: Mapping[str, Sequence[str]]) -> Answer:
-    """The answer with the names of servers, and what they asked for: enough to verify it."""
+    """The answer with the names and requests of servers, to be verified later."""
     request_of = {uuid: name for name, uuids in asked.items() for uuid in uuids}
 
     def rows(moves: Iterable[Move], given: Iterable[Answer]) -> list[Answer]:
@@ -102,28 +102,28 @@ def whole(plan: Plan, requests: Mapping[str, str], asked: Mapping[str, Sequence[
     return {
         **plan.answer,
         'moves': moves,
-        'homeless': rows(plan.homeless, plan.answer['homeless']),
+        'unplaced': rows(plan.unplaced, plan.answer['unplaced']),
         'requests': {name: query for name, query in requests.items() if name in named},
     }
 
 
 def rows(plan: Plan) -> Iterator[list[Any]]:
     """A row for each who has to move, with `COLUMNS`; those without a place go nowhere."""
-    for move in (*plan.moves, *plan.homeless):
+    for move in (*plan.moves, *plan.unplaced):
         to = None if move.to is None else shown(move.to)
         how = move.way.words if move.to is not None else f'no place: {move.lacks}'
         yield [move.name, move.status, move.source, to, dict(move.resources), how]
 
 
 def lines(plan: Plan, basis: str) -> Iterator[str]:
-    """How many find a place, where each goes, who finds none, and how full it gets."""
-    count, total = len(plan.moves), len(plan.moves) + len(plan.homeless)
+    """The number of servers with a place, their moves, the others, and the usage afterwards."""
+    count, total = len(plan.moves), len(plan.moves) + len(plan.unplaced)
     verb = 'finds' if total == 1 else 'find'
     words = f'{count:,} of {counted(total, "server")} {verb} a place ({basis})'
     yield from wrapped(f'{words}, {time_of(plan.answer)}.')
     yield from _table(plan.moves)
-    homeless = [line for move in plan.homeless for line in _homeless(move)]
-    yield from section(f'No place for {len(plan.homeless):,}:', homeless)
+    unplaced = [line for move in plan.unplaced for line in _unplaced(move)]
+    yield from section(f'No place for {len(plan.unplaced):,}:', unplaced)
     if plan.moves:
         yield ''
         yield from wrapped(' '.join(_afterwards(plan)))
@@ -151,7 +151,7 @@ def _table(moves: Sequence[Move]) -> Iterator[str]:
     )
 
 
-def _homeless(move: Move) -> list[str]:
+def _unplaced(move: Move) -> list[str]:
     words = ' '.join(filter(None, (move.name, move.status, move.source)))
     return wrapped(f'{words}: {move.lacks}', first='  ', rest='    ')
 

@@ -19,9 +19,9 @@ Survives = Callable[[list[Step]], bool]
 
 
 class Found(NamedTuple):
-    """A number by the name it has in the answer, in words, and the steps that it stands for.
+    """A number by its name in the answer, its message, and the steps of that number.
 
-    `number` is None where there is none.
+    `number` is None if none was found.
     """
 
     member: str

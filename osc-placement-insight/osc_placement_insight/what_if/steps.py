@@ -16,14 +16,14 @@ from osc_placement_insight.what_if.names import Names
 
 
 class Step(NamedTuple):
-    """A step as the service takes it, and what it is called."""
+    """A step in the service's format, and its display name."""
 
     label: str
     body: Mapping[str, Any]
 
 
 class Option(NamedTuple):
-    """An option that is a step: the form of its value, and what it does."""
+    """An option that is a step: the form of its value, and its help."""
 
     metavar: str
     form: str
@@ -69,7 +69,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _checked(option: Option) -> Callable[[str], Mapping[str, str]]:
-    """The parts of a value that has the form of an option; raises `argparse.ArgumentTypeError`."""
+    """The parts of a value that has the form of an option.
+
+    :raises argparse.ArgumentTypeError: the value has another form
+    """
 
     def parts(text: str) -> Mapping[str, str]:
         match = re.fullmatch(option.form, text)
@@ -81,12 +84,12 @@ def _checked(option: Option) -> Callable[[str], Mapping[str, str]]:
 
 
 def added(host: str, count: int) -> Step:
-    """So many more hosts like this one."""
+    """Add a number of hosts like this one."""
     return Step(f'add {host}={count}', {'add': {'like': host, 'count': count}})
 
 
 def claimed(flavor: str, query: str, count: int) -> Step:
-    """So many more servers of a flavor, which asks for this."""
+    """Claim a number of servers of a flavor with this query."""
     return Step(f'claim {flavor}={count}', {'claim': {'query': query, 'count': count}})
 
 
@@ -166,8 +169,7 @@ OPTIONS: Mapping[str, Option] = {
     'add': Option(
         '<host>=<count>[@<aggregate>]',
         f'(?P<host>[^=]+)={_COUNT}(@(?P<aggregate>.+))?',
-        'more hosts like this one, with nothing used and not disabled; in this aggregate and no '
-        'other, or in those of the host',
+        'empty and enabled copies of this host; in this aggregate only, or in those of the host',
         _add,
     ),
     'ratio': Option(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether moves are possible: what a file says of them, and the answer as text."""
+"""The check of moves: reads them from a file, and shows the answer as text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def parse(values: Any, file: str) -> list[Wanted]:
 
 
 def _wanted(move: Answer) -> Wanted:
-    """A move; the service complains about what it lacks."""
+    """A move; the service reports missing members."""
     body = {name: move[name] for name in ('consumer', 'to', 'request') if name in move}
     to = body.get('to')
     if isinstance(to, dict):

@@ -2,16 +2,19 @@
 """The page about the client: its examples run."""
 
 import pathlib
+import types
 from typing import Any
 
+import openstack
 import pytest
 from docutils import nodes
+from keystoneauth1 import token_endpoint
+from keystoneauth1.identity import generic
 
 import placement_report_client as client
 from placement import direct
 from placement.tests.functional.fixtures import applications, databases
 from placement.tests.unit import samples
-from placement_report_client import clouds
 
 PAGE = applications.repository_path('doc') / 'source' / 'client.rst'
 HOST = '6b6ab6c5-d3d5-4a39-a2f4-9e4a7d3c1a00'
@@ -28,22 +31,17 @@ def examples(language: str) -> list[str]:
     ]
 
 
-@pytest.fixture
-def clouds_yaml(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file that the page shows."""
-    (file,) = examples('yaml')
-    (tmp_path / 'clouds.yaml').write_text(file)
-    monkeypatch.setenv('OS_CLIENT_CONFIG_FILE', str(tmp_path / 'clouds.yaml'))
-
-
-@pytest.mark.usefixtures('clouds_yaml')
-def test_examples_of_the_page_run_in_order(request: pytest.FixtureRequest) -> None:
+def test_examples_of_the_page_run_in_order(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     database = databases.create()
     request.addfinalizer(database.drop)
     conf = applications.configured(database.url)
     names: dict[str, Any] = {'conf': conf}
     with direct.PlacementDirect(conf) as service:
         report = client.ReportClient(service)
+        connection = types.SimpleNamespace(placement=service)
+        monkeypatch.setattr(openstack, 'connect', lambda **_names: connection)
         for example in examples('python'):
             # However an example connects, it is the service in this process that it meets.
             names.update(report=report, service=service)
@@ -60,7 +58,24 @@ def test_examples_of_the_page_run_in_order(request: pytest.FixtureRequest) -> No
         assert names['taken'] in names['candidates'].found
 
 
-@pytest.mark.usefixtures('clouds_yaml')
-@pytest.mark.parametrize('name', ['production', 'trial'])
-def test_the_clouds_of_the_page_make_clients(name: str) -> None:
-    assert isinstance(clouds.connect(name), client.ReportClient)
+# It warns of what it deprecates itself.
+@pytest.mark.filterwarnings('ignore::PendingDeprecationWarning')
+@pytest.mark.parametrize(
+    ('name', 'auth', 'interface'),
+    [('production', generic.Password, 'internal'), ('trial', token_endpoint.Token, 'public')],
+)
+def test_openstacksdk_reads_the_clouds_of_the_page(
+    name: str,
+    auth: type[object],
+    interface: str,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (file,) = examples('yaml')
+    (tmp_path / 'clouds.yaml').write_text(file)
+    monkeypatch.setenv('OS_CLIENT_CONFIG_FILE', str(tmp_path / 'clouds.yaml'))
+
+    cloud = openstack.connect(cloud=name).config
+
+    assert isinstance(cloud.get_auth(), auth)
+    assert cloud.get_interface('placement') == interface

@@ -5,11 +5,12 @@ import dataclasses
 import pathlib
 from collections.abc import Iterator
 
+import openstack
 import pytest
 
 import placement_report_client as client
-from placement_report_client import clouds
 from placement_report_client.tests.callers import (
+    QUICK,
     Caller,
     a_host,
     new_consumer,
@@ -319,13 +320,20 @@ def test_a_release_can_be_repeated(cloud: Caller, is_lost: bool) -> None:
     assert cloud.report.release(consumer.uuid) is False
 
 
-def test_client_from_clouds_yaml_reaches_the_service(
+# It warns of what it deprecates itself.
+@pytest.mark.filterwarnings('ignore::PendingDeprecationWarning')
+def test_client_takes_the_adapter_that_openstacksdk_makes(
     service: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / 'clouds.yaml'
     auth = f'{{endpoint: "{service}", token: admin}}'
     file.write_text(f'clouds: {{here: {{auth_type: admin_token, auth: {auth}}}}}')
     monkeypatch.setenv('OS_CLIENT_CONFIG_FILE', str(file))
-    report = clouds.connect('here')
-    report.ensure_resource_class(new_name())
-    report._connection._adapter.session.session.close()
+    with openstack.connect(cloud='here') as connection:
+        report = client.ReportClient(connection.placement, QUICK)
+        host = a_host()
+        report.ensure_tree(host)
+        report.claim(new_consumer(), client.Candidate({host.uuid: {'VCPU': 8}}))
+        with pytest.raises(client.NoCapacity):
+            report.claim(new_consumer(), client.Candidate({host.uuid: {'VCPU': 1}}))
+        assert report.release(new_uuid()) is False

@@ -214,6 +214,26 @@ def provider_without_root(cloud: Cloud, a: Host, b: Host) -> str:
     return a.uuid
 
 
+@case('agents-not-upgraded')
+def agents_not_upgraded(cloud: Cloud, a: Host, b: Host) -> str:
+    _give_traits(cloud, a, 'COMPUTE_NODE', 'OWNER_NOVA')
+    _give_traits(cloud, b, 'COMPUTE_NODE')
+    return 'OWNER_NOVA'
+
+
+@case()
+def agents_that_are_all_upgraded(cloud: Cloud, a: Host, b: Host) -> str:
+    for host in (a, b):
+        _give_traits(cloud, host, 'COMPUTE_NODE', 'OWNER_NOVA')
+    return ''
+
+
+def _give_traits(cloud: Cloud, host: Host, *traits: str) -> None:
+    path = f'/resource_providers/{host.uuid}/traits'
+    had = cloud.send('GET', path)
+    cloud.send('PUT', path, {**had, 'traits': [*had['traits'], *traits]})
+
+
 @case('unused-trait')
 def unused_trait(cloud: Cloud, a: Host, b: Host) -> str:
     cloud.send('PUT', '/traits/CUSTOM_LEFT')

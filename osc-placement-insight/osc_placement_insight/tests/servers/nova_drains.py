@@ -76,7 +76,7 @@ class DrainOfNovaTest(CloudOfNova):
         self._stop_server(stopped)
         self.api.post_server_action(locked['id'], {'lock': {}})
         planned = self.planned()
-        self.assertEqual((5, 0), (len(planned.plan.moves), len(planned.plan.homeless)))
+        self.assertEqual((5, 0), (len(planned.plan.moves), len(planned.plan.unplaced)))
         self.assertEqual({'request'}, {row['known'] for row in planned.plan.answer['moves']})
         to = {move.uuid: move.to['name'] for move in planned.plan.moves if move.to}
         self.assertEqual('host2', to[pinned['id']])
@@ -99,11 +99,11 @@ class DrainOfNovaTest(CloudOfNova):
         self.assertEqual([locked['id']], [move.uuid for move in self.planned().plan.moves])
 
     def test_nova_finds_no_host_either_for_who_finds_no_place(self) -> None:
-        homeless = self.server_on('host1', 'az1', group=self.group)
+        unplaced = self.server_on('host1', 'az1', group=self.group)
         self.server_on('host2', group=self.group)
         planned = self.planned()
 
-        self.assertEqual([homeless['id']], [move.uuid for move in planned.plan.homeless])
+        self.assertEqual([unplaced['id']], [move.uuid for move in planned.plan.unplaced])
         self.assertEqual(1, len(self.commands(planned)))
-        self.admin_api.post_server_action(homeless['id'], {'migrate': None})
-        self._assert_resize_migrate_action_fail(homeless, 'migrate', 'NoValidHost')
+        self.admin_api.post_server_action(unplaced['id'], {'migrate': None})
+        self._assert_resize_migrate_action_fail(unplaced, 'migrate', 'NoValidHost')

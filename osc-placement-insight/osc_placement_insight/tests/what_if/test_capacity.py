@@ -15,15 +15,19 @@ LIST = ('placement', 'capacity', 'list')
 COUNTS = ['now_at_least', 'now_at_most', 'if_empty_at_least', 'if_empty_at_most']
 
 
-def test_rows_are_the_resource_classes(openstack: Client, cloud: Cloud) -> None:
+def test_rows_are_the_counts_and_the_resource_classes(openstack: Client, cloud: Cloud) -> None:
     cloud.provider('c4', {'VCPU': 16, 'MEMORY_MB': 1024})
     asked = (*SHOW, '--resource', 'VCPU=3', '--resource', 'MEMORY_MB=512')
 
     assert [*csv.reader(openstack(*asked, '-f', 'csv').lines())] == [
-        ['resource_class', 'capacity', 'used', 'free', 'usable'],
-        ['VCPU', '64', '20', '44', '6'],
-        ['MEMORY_MB', '1024', '0', '1024', '1024'],
+        ['of', 'at_least', 'at_most', 'capacity', 'used', 'free', 'usable'],
+        ['now', '2', '2', '', '', '', ''],
+        ['if_empty', '2', '2', '', '', '', ''],
+        ['VCPU', '', '', '64', '20', '44', '6'],
+        ['MEMORY_MB', '', '', '1024', '0', '1024', '1024'],
     ]
+    rows = openstack(*asked, '--add', 'c4=1', '-f', 'value', '-c', 'of', '-c', 'at_least').lines()
+    assert rows[:4] == ['now 4', 'if_empty 4', 'before now 2', 'before if_empty 2']
     lines = openstack(*asked).lines()
     assert [line.split()[0] for line in lines[3:]] == ['VCPU', 'MEMORY_MB']
 

@@ -182,15 +182,15 @@ def test_a_plan_is_verified_as_it_was_printed(
     c3 = [*cloud.nova.hypervisors][2]
     thief = cloud.server('c3', {c3: {'VCPU': 12}}, LARGE, 'thief')
     (first, *_rest) = lines(openstack(*VERIFY, plan), status=2)
-    assert first.startswith('Move 1 of 2 is not possible, at NOW: db-1 to c3. Fits nowhere now')
+    assert first.startswith('Move 1 of 2 is not possible, at NOW: db-1 to c3. Full now')
     rows = openstack(*VERIFY, plan, '-f', 'csv').out.splitlines()
-    assert rows[1].startswith('1,"db-1","c3","not possible: Fits nowhere now')
+    assert rows[1].startswith('1,"db-1","c3","not possible: Full now')
     assert rows[2] == '2,"web-1","c2","not examined"'
     assert lines(openstack(*VERIFY, plan, '--release', thief))[-1].startswith('  1. release ')
     db, *_others = cloud.nova.servers
     cloud.claim(db, {[*cloud.nova.hypervisors][1]: {'VCPU': 1}})
     refusal = ' '.join(lines(openstack(*VERIFY, plan), status=2))
-    assert 'db-1 to c3. It holds nothing of the trees that it is to leave.' in refusal
+    assert 'db-1 to c3. It has no allocations on the trees that it is to leave.' in refusal
 
 
 def test_moves_may_leave_open_where_they_go(

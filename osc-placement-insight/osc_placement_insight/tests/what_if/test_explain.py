@@ -21,14 +21,23 @@ def test_text_shows_one_tree_and_what_is_missing_of_an_amount(openstack: Client)
     start = printed.index('This tree:')
     assert printed[start : start + 3] == [
         'This tree:',
-        '  c3 (infeasible)',
+        '  c3 (never fits)',
         f'    - aggregate {ZONES[0]}',
     ]
     assert '    - VCPU: 13 asked, 12 free of 16 (4 used, 0 reserved) on c2' in printed
-    assert printed[-2:] == [
-        f'    - 1 tree without aggregate {ZONES[0]}',
-        '    - 1 tree with VCPU:12 in place of 13',
+    assert printed[-3:] == [
+        f'    - 1 tree would fit without aggregate {ZONES[0]}',
+        '    - 1 tree would fit with another amount of VCPU: 12 is the largest now, on 1',
+        '      tree',
     ]
+
+
+def test_text_says_all_that_would_have_to_change(openstack: Client) -> None:
+    asked = ('--resource', 'VCPU=13', '--resource', 'VGPU=1', '--member-of', ZONES[0])
+    printed = openstack(*EXPLAIN, *asked).out
+
+    words = '1 tree would fit without asking for VGPU and with another amount of VCPU: 12 is the'
+    assert words in ' '.join(printed.split())
 
 
 def test_rows_are_the_conditions_in_the_order_of_testing(openstack: Client) -> None:
@@ -74,7 +83,21 @@ def test_a_flavor_is_asked_for_as_nova_does(openstack: Client) -> None:
 
     query = 'resources=VCPU:12&root_required=!COMPUTE_STATUS_DISABLED'
     assert asked == f'Flavor m1.large asks: {query}'
-    assert verdict == 'fits: Fits 2 trees of 3.'
+    assert verdict == 'Fits 2 trees of 3.'
+
+
+def test_nova_asks_for_its_own_hosts_once_all_are_upgraded(
+    openstack: Client, cloud: Cloud
+) -> None:
+    asked, query = [], 'resources=VCPU:12&root_required=!COMPUTE_STATUS_DISABLED'
+    cloud.provider('c4', {'VCPU': 16}, traits=('COMPUTE_NODE', 'OWNER_NOVA'))
+    for old in (False, True):
+        if old:
+            cloud.provider('c5', {'VCPU': 16}, traits=('COMPUTE_NODE',))
+        words = ' '.join(openstack(*EXPLAIN, '--flavor', 'm1.large').lines())
+        asked.append(words.partition('asks: ')[2].split()[0])
+
+    assert asked == [f'required=OWNER_NOVA&{query}', query]
 
 
 def test_what_of_a_flavor_is_not_known_is_told(openstack: Client, cloud: Cloud) -> None:

@@ -49,7 +49,7 @@ def test_zones_servers_and_flavors_have_the_names_of_nova(openstack: Client, clo
         '  1. release db-1: 1 consumer released',
         '  2. disable @az1: 2 trees',
     ]
-    assert summary.startswith('  3. claim m1.large=3: 1 of 3 find a place. Fits nowhere now')
+    assert summary.startswith('  3. claim m1.large=3: 1 of 3 find a place. Full now')
     ratio = openstack(*SHOW, '--ratio', 'VCPU=2.0@az1', '--ratio', 'VCPU=3@c3').lines()
     assert ratio[0] == 'Fits 23 times now, 28 times if empty.'
 
@@ -93,7 +93,7 @@ def test_an_explanation_is_about_the_cloud_after_the_steps(
     asked += ['--provider', 'c1', '--disable', 'c3', '--release', db, '--release', web]
     printed = openstack('allocation', 'candidate', 'explain', *asked).lines()
 
-    assert printed[0] == 'fits: Fits 1 tree of 3.'
+    assert printed[0] == 'Fits 1 tree of 3.'
     assert printed[2:4] == ['This tree:', '  c1 (fits)']
     assert printed[-3:] == [
         '  1. disable c3: 1 tree',

@@ -43,6 +43,9 @@ def test_zones_are_those_of_nova(openstack: Client, cloud: Cloud) -> None:
         ('az1', 3, 2),
         ('az2', 0, 0),
     ]
+    for name in ('az1', cloud.nova.aggregates[0]['uuid']):
+        (row,) = json.loads(openstack(*SHOW, '--lose', f'@{name}', '-f', 'json').out)['domains']
+        assert (row['domain'], row['consumers'], row['placed']) == (name, 3, 2)
     # In two aggregates, which are one zone.
     cloud.nova.aggregates[0]['hosts'].remove('c2')
     cloud.nova.aggregates.append(nova.aggregate(cloud.new_uuid(), 'other', 'az1', 'c2'))
@@ -113,7 +116,23 @@ def test_nova_may_be_left_out(openstack: Client, cloud: Cloud) -> None:
     )
     assert openstack(*SHOW).refusal().startswith('Nova refuses /servers/detail: ')
     refusal = openstack(*SHOW, '--without-nova', '--lose', 'zones').refusal()
-    assert refusal.startswith('Zones are known to nova alone: ')
+    assert refusal.startswith(
+        'The service gives no names to aggregates, so that zones are known to'
+    )
+
+
+def test_it_is_said_of_which_losses_nothing_is_known() -> None:
+    """Even who would lose a place is not, once the budget of a page is spent."""
+    row = dict.fromkeys((*losses.COLUMNS, 'name'))
+    row |= {'domain': 'rack', 'exact': False, 'lacking': {}, 'unplaced': []}
+    answer = {'domains': [row], 'examined': 1, 'left': None}
+
+    assert list(losses.lines(answer, 'basis', {})) == [
+        '0 of 1 loss would not be survived; of 1 it is not known (basis).',
+        '',
+        'lost  servers  placed  alike  verdict    lacking',
+        'rack        ?       ?      ?  not known',
+    ]
 
 
 def test_domains_are_those_of_a_file(
@@ -124,6 +143,9 @@ def test_domains_are_those_of_a_file(
     rows = [line.split()[:4] for line in failing(openstack(*SHOW, '--lose', str(path)))]
 
     assert rows[4:6] == [['7', '2', '1', '1'], ['zone', '3', '2', '2']]
+    # What YAML takes for a number is a name.
+    path.write_text('racks: [0x10]\n')
+    assert '0x10' in openstack(*SHOW, '--lose', str(path)).refusal()
     path.write_text('[c1]')
     assert 'does not name what is lost together' in openstack(*SHOW, '--lose', str(path)).refusal()
 
