@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The history of the microversions, for the API reference: the directive ``microversion-history``.
+"""The history of the microversions: ``microversion-history`` and ``schema-generations``.
 
 The summaries are those of placement/microversions.py; api-ref/source/microversion_notes.yaml has
 notes on some of the versions.
@@ -17,6 +17,7 @@ from docutils import nodes, statemachine
 from docutils.parsers import rst
 
 from placement import microversions
+from placement.routes import installed_surface
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -50,6 +51,40 @@ def _paragraphs(version: str, summary: str, notes: dict[str, str]) -> Iterator[s
         yield notes[version].rstrip()
 
 
+def generations() -> dict[str, list[str]]:
+    """The versions at which each route gets another schema, by what of it the schema is for."""
+    surface = installed_surface()
+    found: dict[str, list[str]] = {}
+    for route in surface.routes:
+        name = f'{route.method} {route.path}'
+        for what, kind in ((name, 'bodies'), (f'{name} query', 'queries')):
+            before = None
+            for version, api in surface.apis.items():
+                validator = getattr(api, kind).get(route.action)
+                schema = None if validator is None else validator.schema
+                if schema != before:
+                    found.setdefault(what, []).append('.'.join(map(str, version)))
+                before = schema
+    return found
+
+
+class SchemaGenerations(rst.Directive):
+    """The list of the routes whose requests have schemas, each with the versions of these."""
+
+    def run(self) -> list[nodes.Node]:
+        """Called by docutils."""
+        entries = (
+            nodes.list_item(
+                '',
+                nodes.paragraph(
+                    '', '', nodes.literal('', what), nodes.Text(': ' + ', '.join(versions))
+                ),
+            )
+            for what, versions in generations().items()
+        )
+        return [nodes.bullet_list('', *entries)]
+
+
 class MicroversionHistory(rst.Directive):
     """The definition list of all microversions."""
 
@@ -66,4 +101,5 @@ class MicroversionHistory(rst.Directive):
 def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
     app.add_directive('microversion-history', MicroversionHistory)
+    app.add_directive('schema-generations', SchemaGenerations)
     return {'parallel_read_safe': True, 'parallel_write_safe': True}

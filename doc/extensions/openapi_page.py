@@ -19,6 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from placement import microversions
 from placement.cmd.openapi import document
+from placement.routes import installed_surface
 
 DIRECTORY = pathlib.PurePosixPath('api-ref', 'openapi')
 JSON = 'application/json'
@@ -27,7 +28,9 @@ Node = nodes.Node
 
 def documents() -> dict[str, dict[str, Any]]:
     """The document of every microversion, by the version."""
-    return {str(api.version): document.document(api) for api in microversions.APIS.values()}
+    surface = installed_surface()
+    apis = surface.apis.values()
+    return {str(api.version): document.document(surface, api) for api in apis}
 
 
 class Documents(rst.Directive):
@@ -48,7 +51,9 @@ class Operations(SphinxDirective):
 
     def run(self) -> list[Node]:
         """The sections, in the order of the document."""
-        newest = document.document(document.version_named(microversions.NEWEST))
+        surface = installed_surface()
+        version = document.version_named(surface, microversions.NEWEST)
+        newest = document.document(surface, version)
         return [
             self._section(path, operations, newest['components'])
             for path, operations in newest['paths'].items()
@@ -113,8 +118,8 @@ def _responses(responses: dict[str, Any], components: dict[str, Any]) -> Iterato
     folded = []
     for status, response in responses.items():
         reference = response.get('$ref', '')
-        told = components['responses'][reference.rpartition('/')[2]] if reference else response
-        rows.append(([nodes.literal('', status)], [nodes.Text(told['description'])]))
+        full = components['responses'][reference.rpartition('/')[2]] if reference else response
+        rows.append(([nodes.literal('', status)], [nodes.Text(full['description'])]))
         content = response.get('content', {})
         if status.startswith('2') and JSON in content:
             folded.append(_folded(f'Schema of the body of {status}', content[JSON]['schema']))

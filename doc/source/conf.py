@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How Sphinx builds the site, the API reference included; `make docs` does."""
 
+import configparser
 import pathlib
 import sys
 
@@ -15,9 +16,13 @@ _reference = pathlib.Path(__file__).parent / 'api-ref'
 if not _reference.exists():
     _reference.symlink_to(pathlib.Path('..', '..', 'api-ref', 'source'))
 
+_setup = configparser.ConfigParser(interpolation=None)
+_setup.read(REPOSITORY / 'setup.cfg')
+
 project = 'Placement'
 author = 'the Placement maintainers'
 project_copyright = author
+release = _setup['metadata']['version']
 extensions = [
     'os_api_ref',
     'sphinx_copybutton',
@@ -27,12 +32,13 @@ extensions = [
     'openapi_page',
     'diagrams',
     'microversion_history',
+    'request_parameters',
     'release_notes',
     'link_check',
 ]
 
 html_theme = 'furo'
-html_title = 'Placement'
+html_title = f'Placement {release}'
 html_static_path = ['_static']
 html_css_files = ['placement.css']
 html_copy_source = False
