@@ -6,8 +6,8 @@
     python tools/dashboard_picture.py http://127.0.0.1:9090 doc/source/dashboard.png --row Cloud
 
 Makes the picture of the page about monitoring without Grafana, which neither Debian nor PyPI has.
-Titles, places, units, queries and names of the series are those of
-``etc/grafana/placement.json``; colours and fonts are not.
+Titles, places, units, queries and names of the series come from ``etc/grafana/placement.json``;
+colours and fonts do not.
 """
 
 from __future__ import annotations

@@ -20,12 +20,14 @@ from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).parents[1]
 SECONDS = 300
+INSIGHT = 'insight/'
 
 
 class Mutant(NamedTuple):
     """A text of a file that is replaced, and the test that has to notice it.
 
-    File and test are relative to `placement/search` and `placement/tests/unit/search`.
+    File and test are relative to `placement/search` and `placement/tests/unit/search`, or behind
+    `insight/` to the same of `placement_insight`.
     """
 
     file: str
@@ -44,14 +46,14 @@ MUTANTS = (
     ),
     Mutant(
         'solver/search.py',
-        'self._traits &= ~answer.collected',
+        'self._collected &= answer.failed',
         'pass',
         'test_sharing.py::test_pool_brings_a_trait_to_hosts_of_another_block_of_ids',
     ),
     Mutant(
-        'solver/slots.py',
-        '                and answer.is_member[number]\n',
-        '',
+        'solver/resolved_request.py',
+        'if is_member and self.wanted:',
+        'if self.wanted:',
         'test_sharing.py::test_pool_has_to_be_a_member_itself',
     ),
     Mutant(
@@ -85,12 +87,6 @@ MUTANTS = (
         'randrange(last + 1)',
         'randrange(last or 1)',
         'test_order.py::test_random_search_begins_with_every_host_about_equally_often',
-    ),
-    Mutant(
-        'candidates.py',
-        '        search.random.shuffle(candidates)\n',
-        '        pass\n',
-        'test_order.py::test_random_answers_do_not_take_hosts_in_turn',
     ),
     # Nogoods.
     Mutant(
@@ -132,36 +128,286 @@ MUTANTS = (
         'model/test_capacity.py',
     ),
     Mutant(
-        'solver/plan.py',
+        'solver/tree_order.py',
         'not capacity.takes_any and any(map(capacity.unit_refusal, amounts))',
         'False',
         'test_units.py',
     ),
+    # Order within a tree.
+    Mutant(
+        'solver/search.py',
+        'roots, request.order, request.spread_classes',
+        'roots, request.spread_classes',
+        'test_tree_order.py::test_kept_solutions_are_those_of_an_order',
+    ),
+    Mutant(
+        'solver/search.py',
+        'roots, request.order, request.spread_classes',
+        'roots, request.order',
+        'test_tree_order.py::test_kept_solutions_are_those_of_the_request',
+    ),
+    Mutant(
+        'solver/search.py',
+        'repr((request.groups, rules,',
+        'repr((request.groups,',
+        'test_tree_order.py::test_kept_solutions_are_those_of_the_request',
+    ),
+    Mutant(
+        'solver/plan.py',
+        "'' if self.slots.has_sharing else ",
+        '',
+        'test_tree_order.py::test_kept_solutions_do_not_depend_on_other_trees',
+    ),
+    Mutant(
+        'solver/tree_order.py',
+        '0 if is_touched else self._opened',
+        '0',
+        'test_tree_order.py::test_device_of_a_used_node_opens_less_than_one_of_an_unused_node',
+    ),
+    # Order of decisions.
     Mutant(
         'solver/problem.py',
-        'useful[number], is_settled = kept, False',
-        'useful[number], is_settled = kept[:1], False',
-        'solver/test_problem.py::test_no_slot_is_lost_with_which_the_goal_is_gained',
+        '                not problem.variables[number].covers,\n',
+        '',
+        'solver/test_problem.py::test_variables_that_cover_traits_come_before_those_with_fewer_slots',
+    ),
+    Mutant(
+        'solver/problem.py',
+        '                len(problem.variables[number].domain),\n',
+        '',
+        'solver/test_problem.py::test_fewer_slots_come_before_larger_amounts',
+    ),
+    Mutant(
+        'solver/problem.py',
+        '                -problem.variables[number].weight,\n',
+        '',
+        'solver/test_problem.py::test_larger_amounts_come_before_smaller_ones',
+    ),
+    Mutant(
+        'solver/problem.py',
+        '                problem.variables[number].alike,\n',
+        '',
+        'solver/test_problem.py::test_variables_that_ask_for_the_same_follow_each_other',
+    ),
+    Mutant(
+        'solver/problem.py',
+        '                stack.extend(reversed(hardest_first(members)))\n',
+        '',
+        'solver/test_problem.py',
+    ),
+    Mutant(
+        'solver/problem.py',
+        '(request.alike, frozenset(domain))',
+        'request.alike',
+        'solver/test_subtree.py::test_alike_groups_of_different_subtrees_have_different_slots',
+    ),
+    Mutant(
+        'solver/problem.py',
+        'if needs_member and not profile.is_sharing:',
+        'if needs_member:',
+        'test_order.py::test_hosts_do_not_generate_again_what_sharing_providers_serve_alone',
+    ),
+    # Bounds of a problem.
+    Mutant(
+        'solver/bounds.py',
+        'if number > fitting:',
+        'if False:',
+        'solver/test_bounds.py::test_a_slot_holds_no_more_amounts_than_go_into_its_room',
+    ),
+    Mutant(
+        'solver/bounds.py',
+        'sum(amounts) <= sum(rooms)',
+        'True',
+        'solver/test_bounds.py',
+    ),
+    Mutant(
+        'solver/bounds.py',
+        '        by_domain[tuple(room)] = [amount for amount, _ in loads]\n',
+        '        pass\n',
+        'solver/test_bounds.py',
+    ),
+    Mutant(
+        'solver/bounds.py',
+        'len(domains) <= len(slots) and',
+        '',
+        'solver/test_bounds.py',
+    ),
+    Mutant(
+        'solver/bounds.py',
+        'variables <= len(domain) for',
+        'True for',
+        'solver/test_bounds.py',
+    ),
+    # Subtrees.
+    Mutant(
+        'solver/subtree.py',
+        'served[slot] == everyone and ',
+        '',
+        'solver/test_subtree.py',
+    ),
+    Mutant(
+        'solver/subtree.py',
+        'within[slot] >= needed for',
+        'True for',
+        'solver/test_subtree.py',
+    ),
+    Mutant(
+        'solver/subtree.py',
+        'top == before.slot and before.is_root',
+        'before.is_root',
+        'solver/test_subtree.py',
+    ),
+    Mutant(
+        'solver/subtree.py',
+        'len(self._tops) + is_next',
+        'len(self._tops) + 1',
+        'solver/test_subtree.py',
+    ),
+    Mutant(
+        'solver/subtree.py',
+        'len(self._tops) + is_next',
+        'len(self._tops)',
+        'solver/test_subtree.py',
+    ),
+    Mutant(
+        'solver/nogoods.py',
+        '"root" if top.is_root else "top"',
+        '"top"',
+        'solver/test_nogoods.py::test_nogood_tells_if_the_top_of_a_subtree_is_taken',
+    ),
+    Mutant(
+        'solver/nogoods.py',
+        'if subtree.is_begun and (top := subtree.top):',
+        'if False and (top := subtree.top):',
+        'solver/test_nogoods.py::test_nogood_tells_where_the_top_of_a_subtree_is',
+    ),
+    Mutant(
+        'solver/nogoods.py',
+        'tuple(sorted(beneath.get(slot, ())))',
+        '()',
+        'solver/test_nogoods.py::test_nogood_tells_where_the_top_of_a_subtree_is',
+    ),
+    Mutant(
+        'solver/nogoods.py',
+        'if slot in remaining.wanted}',
+        'if False}',
+        'solver/test_nogoods.py::test_nogood_tells_which_slots_were_taken',
+    ),
+    Mutant(
+        'solver/nogoods.py',
+        '(key, variable.covers.get(slot, 0), tree)',
+        '(key, 0, tree)',
+        'solver/test_nogoods.py::test_nogood_tells_which_traits_a_slot_brings',
+    ),
+    # Bounds of blocks.
+    Mutant(
+        'model/block.py',
+        'total += max(0, room)',
+        'total += room',
+        'model/test_block.py::test_provider_over_its_capacity_takes_no_room_from_others',
+    ),
+    Mutant(
+        'model/block.py',
+        'room = max(_rooms(self.providers, position, ignores_usage))',
+        'room = min(_rooms(self.providers, position, ignores_usage))',
+        'model/test_block.py::test_bound_knows_what_any_and_what_all_of_its_providers_have',
+    ),
+    Mutant(
+        'model/block.py',
+        'frozenset.intersection(*traits)',
+        'nothing.union(*traits)',
+        'model/test_block.py::test_bound_knows_what_any_and_what_all_of_its_providers_have',
+    ),
+    Mutant(
+        'solver/search.py',
+        'self._may_be_member(request, bound) or bound.roots < len(bound.providers)',
+        'self._may_be_member(request, bound)',
+        'test_interleaved.py::test_root_in_an_aggregate_spans_children_that_are_not',
+    ),
+    Mutant(
+        'solver/search.py',
+        'return fits_if_spanned and',
+        'return False and',
+        'test_interleaved.py::test_root_in_an_aggregate_spans_children_that_are_not',
+    ),
+    Mutant(
+        'solver/search.py',
+        'block.room_in_tree(name, ignores_usage) >= total',
+        'True',
+        'model/test_block.py::test_blocks_are_passed_over_where_no_tree_has_room_for_all_groups',
+    ),
+    # Plans.
+    Mutant(
+        'solver/anchors.py',
+        'structure.parents if search.resolved.constraints or search.is_ordered else None',
+        'None',
+        'solver/test_plans.py::test_alike_members_with_other_parents_have_plans_of_their_own',
+    ),
+    Mutant(
+        'solver/anchors.py',
+        '            search.failed_as_root(structure.profiles[0]),\n',
+        '',
+        'solver/test_plans.py::test_roots_with_other_traits_have_plans_of_their_own',
+    ),
+    Mutant(
+        'solver/anchors.py',
+        'tree.root_id if stands_for_itself else ANY_ROOT',
+        'ANY_ROOT',
+        'solver/test_plans.py::test_tree_that_is_named_has_a_plan_of_its_own',
+    ),
+    Mutant(
+        'solver/resolved_request.py',
+        'root_id != self.tree_id or not (is_member or self.is_suffixed)',
+        'root_id != self.tree_id',
+        'solver/test_plans.py::test_unsuffixed_group_with_in_tree_uses_no_pool_of_another_tree',
+    ),
+    # Places for consumers.
+    Mutant(
+        'insight/what_if/places.py',
+        'if candidate is not None and not is_over_capacity(tree):',
+        'if candidate is not None:',
+        'insight/what_if/test_places.py',
+    ),
+    Mutant(
+        'insight/what_if/places.py',
+        'while candidate is not None and _serves_smaller(candidate):',
+        'while candidate is not None:',
+        'insight/what_if/test_places.py',
+    ),
+    Mutant(
+        'insight/what_if/places.py',
+        'if root_id not in skipped:',
+        'if True:',
+        'insight/what_if/test_places.py',
+    ),
+    Mutant(
+        'insight/what_if/places.py',
+        'capacity.min_unit > 1 or',
+        '',
+        'insight/what_if/test_places.py::test_slots_count_only_where_a_smaller_need_is_served_as_well',
     ),
 )
 
 
 def copy_to(folder: pathlib.Path) -> None:
     """Copy what the unit tests of the search need."""
-    shutil.copytree(ROOT / 'placement', folder / 'placement')
+    for package in ('placement', 'placement_insight'):
+        shutil.copytree(ROOT / package, folder / package)
     shutil.copy(ROOT / 'pyproject.toml', folder)
 
 
 def is_noticed(mutant: Mutant, folder: pathlib.Path) -> bool:
-    """Whether the test of a mutant fails with it in time, in a copy of the package.
+    """True if the test of a mutant fails with it in time, in a copy of the package.
 
-    Raises ValueError where the text is not there once, or the test cannot be run.
+    :raises ValueError: the file does not hold the text exactly once, or the test cannot be run
     """
-    file = folder / 'placement' / 'search' / mutant.file
+    is_insight = mutant.file.startswith(INSIGHT)
+    package = 'placement_insight' if is_insight else 'placement'
+    file = folder / package / 'search' / mutant.file.removeprefix(INSIGHT)
     source = file.read_text()
     if source.count(mutant.text) != 1:
         raise ValueError(f'{mutant.file} has not once: {mutant.text}')
-    test = f'placement/tests/unit/search/{mutant.test}'
+    test = f'{package}/tests/unit/search/{mutant.test.removeprefix(INSIGHT)}'
     environment = {**os.environ, 'PYTHONPATH': str(folder), 'PYTHONDONTWRITEBYTECODE': '1'}
     environment['PLACEMENT_TEST_THOROUGH'] = '1'
     command = [sys.executable, '-m', 'pytest', '-x', '-q', '-p', 'no:cacheprovider', test]

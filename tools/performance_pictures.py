@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draw the pictures of the page about performance from the tables of that page.
+"""Draw the pictures of the page about performance from its tables.
 
     pip install matplotlib
     python tools/performance_pictures.py
@@ -12,19 +12,20 @@ the colour of the text around them, so that they can be read in light and in dar
 from __future__ import annotations
 
 import io
+import json
 import pathlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import matplotlib as mpl
 from matplotlib import pyplot, ticker
 
 PAGES = pathlib.Path(__file__).parents[1] / 'doc' / 'source'
-PAGE = PAGES / 'performance.rst'
+TABLES = json.loads((PAGES / 'figures.json').read_text())
 
 SIZES = (100, 1_000, 10_000, 50_000)
-#: What is drawn, by the names of rows of the table "How cost grows".
+#: What is drawn, by the names of rows of the table "growth".
 HEADLINE = {
     'Search, hosts, ``limit=10``': 'Search, ten candidates',
     'Search, hosts, no limit': 'Search, all candidates',
@@ -55,28 +56,14 @@ COLOURS = (
 Pairs = Mapping[int, tuple[float, float]]
 
 
-def table(title: str) -> Iterator[list[str]]:
-    """The cells of each row of the first table below a title of the page, without headings."""
-    below = PAGE.read_text().partition(f'\n{title}\n===')[2]
-    lines = iter(below.splitlines())
-    rule = next(line for line in lines if line.startswith('==') and '  =' in line)
-    columns = [match.span() for match in re.finditer('=+', rule)]
-    ends = [begin for begin, _end in columns[1:]] + [None]
-    next(line for line in lines if line == rule)
-    for line in lines:
-        if line == rule:
-            return
-        yield [line[begin:end].strip() for (begin, _), end in zip(columns, ends, strict=True)]
-
-
 def number(text: str) -> float:
     return float(text.replace(',', ''))
 
 
 def costs() -> Mapping[str, Pairs]:
-    """The table "How cost grows"."""
+    """The table "growth"."""
     found = {}
-    for name, *cells in table('How cost grows'):
+    for name, *cells in TABLES['growth']['rows'][1:]:
         pairs = [cell.split(' / ') for cell in cells if cell]
         found[name] = {
             size: (number(ours), number(theirs))
@@ -86,8 +73,9 @@ def costs() -> Mapping[str, Pairs]:
 
 
 def throughput() -> Mapping[str, Pairs]:
-    """The table "Many clients"."""
-    rows = [[number(cell) if cell else None for cell in row] for row in table('Many clients')]
+    """The table "clients"."""
+    shown = TABLES['clients']['rows'][1:]
+    rows = [[number(cell) if cell else None for cell in row] for row in shown]
     return {
         title: {
             int(row[0] or 0): (row[column], row[column + 1])
@@ -99,7 +87,7 @@ def throughput() -> Mapping[str, Pairs]:
 
 
 def draw_headline(found: Mapping[str, Pairs]) -> Any:
-    """How many times less processor time than upstream."""
+    """Draw the ratios of processor time, upstream to this service."""
     figure, axes = pyplot.subplots(figsize=(7.2, 2.5), layout='constrained')
     ratios = {}
     for row, name in HEADLINE.items():

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pip install, with one line on a terminal that tells what it is doing.
+"""pip install, with one line on a terminal that shows its activity.
 
     python tools/pip_install.py [arguments of pip install]
 
-pip itself is either silent for half a minute or prints hundreds of lines. Elsewhere than on a
-terminal only errors are printed, as with --quiet.
+pip itself is either silent for half a minute or prints hundreds of lines. Without a terminal,
+nothing is printed unless it fails: with --quiet, pip would not name the conflicting versions.
 """
 
 import shutil
@@ -12,14 +12,18 @@ import subprocess
 import sys
 
 INSTALL = (sys.executable, '-m', 'pip', 'install', '--disable-pip-version-check')
+LAST_LINES = 40
 ERASE_LINE = '\r\033[K'
 
 
 def main(arguments: list[str]) -> int:
     """Run pip; its exit status."""
-    if not sys.stdout.isatty():
-        return subprocess.call([*INSTALL, '--quiet', '--quiet', *arguments])
     command = [*INSTALL, '--progress-bar', 'off', *arguments]
+    if not sys.stdout.isatty():
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode:
+            print(*done.stdout.splitlines()[-LAST_LINES:], sep='\n', file=sys.stderr)
+        return done.returncode
     try:
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as pip:
             assert pip.stdout is not None

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Give the files of a release the same bytes whoever builds them, and write their checksums.
+"""Make the files of a release reproducible, and write their checksums.
 
 SOURCE_DATE_EPOCH=<seconds> python tools/release_files.py <directory>
 
-setuptools keeps the modes of the files on the disk, and in source archives also their order, times
-and owners.
+setuptools copies the modes of the files on the disk, and in source archives also their order,
+times and owners.
 """
 
 import gzip
@@ -27,7 +27,7 @@ def mode_of(mode: int) -> int:
 
 
 def normalise_archive(path: pathlib.Path, seconds: int) -> None:
-    """Write a `.tar.gz` anew: files alone, by name, of one time and owner."""
+    """Rewrite a `.tar.gz`: files only, sorted by name, with one time and owner."""
     archive = io.BytesIO()
     with tarfile.open(path) as given, tarfile.open(fileobj=archive, mode='w') as normal:
         for member in sorted(given.getmembers(), key=lambda member: member.name):
@@ -41,7 +41,7 @@ def normalise_archive(path: pathlib.Path, seconds: int) -> None:
 
 
 def normalise_wheel(path: pathlib.Path) -> None:
-    """Write a wheel anew, whose times are those of the release already."""
+    """Rewrite a wheel, whose times are correct already."""
     wheel = io.BytesIO()
     with zipfile.ZipFile(path) as given, zipfile.ZipFile(wheel, 'w') as normal:
         for member in given.infolist():
@@ -52,20 +52,19 @@ def normalise_wheel(path: pathlib.Path) -> None:
     path.write_bytes(wheel.getvalue())
 
 
-def main() -> None:
-    """Normalise the archives in the directory, and write `SHA256SUMS` there."""
-    directory = pathlib.Path(sys.argv[1])
+def normalise(directory: pathlib.Path, seconds: int) -> None:
+    """Normalise the archives in a directory, and write `SHA256SUMS` there."""
     for path in directory.glob('*.tar.gz'):
-        normalise_archive(path, int(os.environ['SOURCE_DATE_EPOCH']))
+        normalise_archive(path, seconds)
     for path in directory.glob('*.whl'):
         normalise_wheel(path)
     sums = [
         f'{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n'
         for path in sorted(directory.iterdir())
-        if path.name != SUMS
+        if path.is_file() and path.name != SUMS
     ]
     directory.joinpath(SUMS).write_text(''.join(sums))
 
 
 if __name__ == '__main__':
-    main()
+    normalise(pathlib.Path(sys.argv[1]), int(os.environ['SOURCE_DATE_EPOCH']))
