@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables, and the revisions that lead to them."""
+"""The tables, and the revisions of the schema."""

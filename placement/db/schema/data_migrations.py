@@ -1,48 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Online data migrations: they complete, in batches, rows that very old releases wrote.
+"""Online data migrations: they complete rows of very old releases, in batches.
 
-The service may run meanwhile (specification: data_model, "Online data migrations").
+The service may run at the same time (specification: data_model, "Online data migrations").
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec
 
 import sqlalchemy as sa
 
 from placement.db.engine import sqlite, transactions
+from placement.db.engine.database import Database
+from placement.db.mode import Mode
 from placement.db.schema import tables
 from placement.db.statements import owners
 from placement.db.statements.owners import Owner
-
-if TYPE_CHECKING:
-    from placement.context import RequestContext
+from placement.db.transaction import read
 
 Arguments = ParamSpec('Arguments')
 
 
 def _migration(
     function: Callable[Concatenate[sa.Connection, Arguments], int],
-) -> Callable[Concatenate[RequestContext, Arguments], tuple[int, int]]:
-    """Run a function in a transaction, and return twice what it does: rows found, and written.
+) -> Callable[Concatenate[Database, Arguments], tuple[int, int]]:
+    """Run a function in a transaction; return the numbers of rows found and written, equal here.
 
-    It finds nothing to do where it has committed, so that it is repeated when the reply to its
-    COMMIT is lost. It leaves no entry in the change feed, which a database that comes from
-    upstream does not have yet.
+    A repeated run finds no rows, so it is retried when the reply to COMMIT is lost. It writes no
+    entry in the change feed, which a database from upstream does not have yet.
     """
 
     @functools.wraps(function)
     def run(
-        context: RequestContext, *args: Arguments.args, **kwargs: Arguments.kwargs
+        database: Database, *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> tuple[int, int]:
         def transaction() -> tuple[int, int]:
-            with sqlite.writing(context.database.engine).begin() as connection:
+            with sqlite.writing(database.engine).begin() as connection:
                 count = function(connection, *args, **kwargs)
             return count, count
 
-        return transactions.retry(transaction, function.__qualname__, context.database.attempts)
+        return transactions.retry(transaction, function.__qualname__, database.attempts)
 
     return run
 
@@ -83,26 +82,34 @@ def create_incomplete_consumers(
     if not uuids:
         return 0
     (ids,) = owners.ensure(connection, [Owner(project, user, None)]).values()
-    # Without the column of the type, which a database that needs this does not have yet.
+    # Without the column of the type, which databases that need this migration lack.
     owner = {'project_id': ids.project_id, 'user_id': ids.user_id}
     rows = [{'uuid': uuid, 'generation': 0, **owner} for uuid in uuids]
     connection.execute(sa.insert(tables.consumers), rows)
     return len(rows)
 
 
-@transactions.reader
-def has_missing_root_provider_ids(context: RequestContext) -> bool:
-    """Return whether any provider lacks a root."""
+def has_missing_root_provider_ids(database: Database) -> bool:
+    """True if any provider lacks a root."""
     missing = sa.exists().where(tables.resource_providers.c.root_provider_id.is_(None))
-    return bool(context.connection.scalar(sa.select(missing)))
+    return bool(_read(database, sa.select(missing)))
 
 
-@transactions.reader
-def count_incomplete_consumers(context: RequestContext) -> int:
-    """Return how many consumers have allocations but no record."""
+def count_incomplete_consumers(database: Database) -> int:
+    """Return the number of consumers that have allocations but no record."""
     uuids = sa.distinct(tables.allocations.c.consumer_id)
-    count: int = context.connection.scalars(_without_consumer(sa.func.count(uuids))).one()
-    return count
+    return int(_read(database, _without_consumer(sa.func.count(uuids))))
+
+
+def _read(database: Database, statement: sa.Select[Any]) -> Any:
+    """Return the single value that a statement selects."""
+    return read(
+        database,
+        Mode.READ,
+        may_lag=False,
+        work=lambda opened: opened.connection.scalars(statement).one(),
+        name=__name__,
+    )
 
 
 def _without_consumer(column: sa.ColumnElement[Any]) -> sa.Select[Any]:

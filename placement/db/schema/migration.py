@@ -39,20 +39,21 @@ def sync(engine: sa.Engine) -> None:
     """Migrate the schema to the newest revisions (specification: data_model, "Migrations").
 
     On SQLite and PostgreSQL a sync that fails is rolled back. MySQL commits each change of a
-    table, so it keeps the revisions before the one that failed. Raises
-    `alembic.util.CommandError` when a revision needs an online data migration first.
+    table, so it keeps the revisions before the one that failed. Tables of a later release are
+    left alone.
+
+    :raises alembic.util.CommandError: a revision needs an online data migration first
     """
     for chain in CHAINS:
-        if version(engine, chain) != chain.newest:
+        if not chain.is_reached(version(engine, chain)):
             with ALEMBIC, migrating(engine) as connection:
                 settings = configuration(connection, chain)
                 if chain.first and not sa.inspect(connection).has_table(chain.first):
                     # A revision may be stored although the tables are gone.
                     command.stamp(settings, 'base')
                 if connection.dialect.name in ('mysql', 'mariadb'):
-                    # Alembic commits there after each revision, but not a transaction that was
-                    # open before it, by looking or by a stamp: the last revision would not be
-                    # stored.
+                    # Alembic commits there after each revision, but not a transaction that a read
+                    # or a stamp has opened before: the last revision would not be stored.
                     connection.commit()
                 command.upgrade(settings, 'head')
 
@@ -60,7 +61,7 @@ def sync(engine: sa.Engine) -> None:
 def stamp(engine: sa.Engine, revision: str) -> None:
     """Stamp a revision without running migrations.
 
-    Raises `alembic.util.CommandError` for a revision that does not exist.
+    :raises alembic.util.CommandError: the revision does not exist
     """
     with ALEMBIC, migrating(engine) as connection:
         command.stamp(configuration(connection), revision)

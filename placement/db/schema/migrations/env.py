@@ -5,10 +5,10 @@ from alembic import context, util
 
 
 def run() -> None:
-    """Run the revisions that were asked for on the connection that was handed over.
+    """Run the requested revisions on the given connection.
 
-    Raises `alembic.util.CommandError` in offline mode: two of the revisions have to look at the
-    data, so that a script written without the database would be wrong.
+    :raises alembic.util.CommandError: offline mode. Two of the revisions read the data, so a
+        script written without the database would be wrong
     """
     if context.is_offline_mode():
         raise util.CommandError('The migrations cannot be written to a script: they read data.')

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Revisions of the tables that are ours alone, beside the upstream ones.
+"""Revisions of the tables of this service, in addition to those of upstream.
 
-They have no foreign keys to the others, and a version table of their own, so that a database can
-be handed back as it was taken over.
+They have no foreign keys to upstream's tables, and a version table of their own, so that a
+database can be handed back to upstream.
 """

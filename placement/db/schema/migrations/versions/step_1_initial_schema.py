@@ -18,14 +18,14 @@ def upgrade() -> None:
 
 
 def create_table(name: str, *items: sa.schema.SchemaItem) -> None:
-    """Create a table that has the two times of every table."""
+    """Create a table with the two timestamps of every table."""
     op.create_table(
         name, sa.Column('created_at', sa.DateTime), sa.Column('updated_at', sa.DateTime), *items
     )
 
 
 def create_numbered_table(name: str, *items: sa.schema.SchemaItem) -> None:
-    """Create a table that has the times, and ids."""
+    """Create a table with the timestamps, and ids."""
     create_table(name, sa.Column('id', sa.Integer, primary_key=True, nullable=False), *items)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stop where a provider does not know its root: every search relies on it."""
+"""Stop if a provider has no root, which every search relies on."""
 
 import sqlalchemy as sa
 from alembic import op, util
@@ -13,7 +13,7 @@ providers = sa.table('resource_providers', sa.column('id'), sa.column('root_prov
 def upgrade() -> None:
     """Leave the schema as it is.
 
-    Raises `alembic.util.CommandError` when a provider without root is found.
+    :raises alembic.util.CommandError: a provider has no root
     """
     without_root = sa.select(providers.c.id).where(providers.c.root_provider_id.is_(None))
     if op.get_bind().execute(without_root.limit(1)).first() is not None:

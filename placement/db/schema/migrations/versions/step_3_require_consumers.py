@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stop where an allocation has no consumer: it would be invisible to every reader."""
+"""Stop if an allocation has no consumer: it would be invisible to every reader."""
 
 import sqlalchemy as sa
 from alembic import op, util
@@ -14,7 +14,7 @@ consumers = sa.table('consumers', sa.column('uuid'))
 def upgrade() -> None:
     """Leave the schema as it is.
 
-    Raises `alembic.util.CommandError` when an allocation without consumer is found.
+    :raises alembic.util.CommandError: an allocation has no consumer
     """
     without_consumer = (
         sa.select(allocations.c.id)

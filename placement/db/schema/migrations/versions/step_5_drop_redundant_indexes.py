@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drop the indexes whose work a unique constraint does anyway."""
+"""Drop the indexes that unique constraints make redundant."""
 
 from alembic import op
 
