@@ -79,8 +79,8 @@ class AcknowledgedClaims:
             for client in clients:
                 client.join()
         print(self.count, 'writes acknowledged')
-        assert self.wrong_answers == []
-        assert self.count > 30
+        assert not self.wrong_answers, '\n'.join(self.wrong_answers)
+        assert self.count > 30, self.count
 
     def _provider(self) -> str:
         """Create a provider that one client has to itself."""

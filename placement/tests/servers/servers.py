@@ -138,7 +138,10 @@ class Process:
 
     def __exit__(self, *failure: object) -> None:
         self.stop()
-        # Shown when a test fails.
+        self.print_log()
+
+    def print_log(self) -> None:
+        """Print the end of its log, which is shown when a test fails."""
         sys.stdout.write(self.log.read_text()[-4000:])
 
 

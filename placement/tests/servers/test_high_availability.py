@@ -140,8 +140,9 @@ class Controller:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        self.haproxy.stop()
-        self.uwsgi.stop()
+        for process in (self.haproxy, self.uwsgi):
+            process.stop()
+            process.print_log()
         assert self._process is not None
         self._process.kill()
         self._process.wait()
