@@ -13,6 +13,7 @@ import requests
 
 from placement.tests.functional.fixtures import clouds
 from placement.tests.functional.fixtures.client import Answer, Sender
+from placement.tests.waiting import wait_until
 
 #: Threads for each machine.
 THREADS = 2
@@ -81,6 +82,11 @@ class AcknowledgedClaims:
         print(self.count, 'writes acknowledged')
         assert not self.wrong_answers, '\n'.join(self.wrong_answers)
         assert self.count > 30, self.count
+
+    def wait_for_another(self) -> None:
+        """Return when one more write has been acknowledged."""
+        count = self.count
+        wait_until(lambda: self.count > count)
 
     def _provider(self) -> str:
         """Create a provider that one client has to itself."""

@@ -407,7 +407,11 @@ class Haproxy(Process):
         super().__init__(directory / 'haproxy.log')
         self.directory = directory
         self.ports = ports
-        self.socket = directory / 'haproxy.socket'
+
+    @property
+    def stats_socket(self) -> pathlib.Path:
+        """Where it tells the state of each server."""
+        return self.directory / 'haproxy.socket'
 
     def command(self) -> list[str]:
         """haproxy, which looks for the servers where they are."""
@@ -424,26 +428,34 @@ class Haproxy(Process):
         path.write_text(text.replace('bind :8778', f'bind 127.0.0.1:{self.port}'))
         # Debian has it in the file of the distribution.
         other = self.directory / 'haproxy-socket.cfg'
-        other.write_text(f'global\n    stats socket {self.socket}\n')
+        other.write_text(f'global\n    stats socket {self.stats_socket}\n')
         return ['haproxy', '-db', '-f', str(other), '-f', str(path)]
 
     def configuration(self) -> str:
         """The sample."""
         return (installation.REPOSITORY / 'etc' / 'haproxy' / 'placement.cfg').read_text()
 
-    def passes_to(self, port: int) -> bool:
+    def passes_to(self, address: str) -> bool:
         """True if requests are passed to a server, as its health checks were until now."""
+        return self._states(address)['placement']['status'].startswith('UP')
+
+    def is_done_with(self, address: str) -> bool:
+        """True if requests are no longer passed to a server, and none waits for its answer.
+
+        On a busy machine a server may not have accepted the last connection yet, which is lost if
+        it stops.
+        """
+        sessions = {row['scur'] for row in self._states(address).values()}
+        return not self.passes_to(address) and sessions == {'0'}
+
+    def _states(self, address: str) -> dict[str, dict[str, str]]:
+        """Return what each of its proxies tells of a server."""
         with socket.socket(socket.AF_UNIX) as client:
-            client.connect(str(self.socket))
+            client.connect(str(self.stats_socket))
             client.sendall(b'show stat\n')
             with client.makefile() as answer:
                 rows = csv.DictReader(answer)
-                (status,) = [
-                    row['status']
-                    for row in rows
-                    if row['addr'] == f'127.0.0.1:{port}' and row['# pxname'] == 'placement'
-                ]
-        return status.startswith('UP')
+                return {row['# pxname']: row for row in rows if row['addr'] == address}
 
 
 #: What Apache with mod_wsgi takes of Debian.
