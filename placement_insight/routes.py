@@ -63,6 +63,8 @@ ROUTES = (
     _question('POST', 'moves', 'moves', what_if.moves, body=what_if_schemas.MOVES, **_SEARCH),
     _question('GET', 'promises', 'promises', promises.list_promises, **_SEARCH),
     _question('GET', 'promises', 'promise', promises.show_promise, '/{name}', **_SEARCH),
+    _question('GET', 'promises', 'promise_takers', promises.list_takers, '/{name}/takers',
+        **_SEARCH),
     _question('PUT', 'promises', 'set_promise', promises.set_promise, '/{name}',
         body=promises.PROMISE, **_SEARCH),
     _question('DELETE', 'promises', 'delete_promise', promises.delete_promise, '/{name}',

@@ -15,6 +15,9 @@ RULES = (
     rule('insight:moves', 'Check whether moves are possible.', 'POST /insight/moves'),
     rule('insight:promises', 'List promises of room, and show which are kept.',
         'GET /insight/promises', 'GET /insight/promises/{name}'),
+    rule('insight:promises:takers',
+        'List the changes that took room from a promise, with the users and projects of callers '
+        'and consumers.', 'GET /insight/promises/{name}/takers', check=f'rule:{ADMIN}'),
     rule('insight:promises:update', 'Set and delete promises of room.',
         'PUT /insight/promises/{name}', 'DELETE /insight/promises/{name}', check=f'rule:{ADMIN}'),
     rule('insight:unmet_demand', 'List unmet demand.',

@@ -63,7 +63,8 @@ def list_rows(
     return paging.Page.of(rows, limit)
 
 
-def _change(row: Any) -> dict[str, Any]:
+def origin_of(row: Row) -> dict[str, Any]:
+    """Show when a change was made, in which request, and by whom."""
     return {
         'at': paging.time_text(row.at),
         **paging.members(row, 'request_id', 'global_request_id'),
@@ -72,7 +73,13 @@ def _change(row: Any) -> dict[str, Any]:
             'user_name': row.caller_user_name,
             'project_id': row.caller_project_id,
         },
-        **paging.members(row, 'action', 'kind', 'uuid', 'project_id', 'user_id', 'generation'),
+        'action': row.action,
+    }
+
+
+def _change(row: Row) -> dict[str, Any]:
+    return origin_of(row) | {
+        **paging.members(row, 'kind', 'uuid', 'project_id', 'user_id', 'generation'),
         'state': None if row.state is None else _state(row.state),
     }
 

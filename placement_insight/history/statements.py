@@ -31,6 +31,9 @@ MAX_ROWS_AT_ONCE = 1_000
 # Maximum number of owners in one statement, with three parameters each.
 OWNERS_AT_ONCE = 5_000
 
+# Maximum number of subjects in one statement.
+SUBJECTS_AT_ONCE = 1_000
+
 # The columns that the ids of an owner refer to.
 _NAMED = (PROJECT, USER, CONSUMER_TYPE)
 _NAMES = sa.union_all(
@@ -147,6 +150,25 @@ def list_rows(
         conditions.append(_COLUMNS.id < before_id)
     statement = sa.select(change_history).where(*conditions)
     return connection.execute(statement.order_by(_COLUMNS.id.desc()).limit(limit)).all()
+
+
+def list_of_subjects(
+    connection: sa.Connection, kind: SubjectKind, uuids: Collection[str], limit: int
+) -> Sequence[Row]:
+    """Return the rows of some subjects, the newest first of each, at most `limit`.
+
+    Of providers, without the rows that have nothing but allocations.
+    """
+    conditions = [_COLUMNS.kind == str(kind)]
+    if kind is SubjectKind.PROVIDER:
+        conditions.append(_COLUMNS.action.not_like('allocations.%'))
+    listed, rows = sorted(uuids), list[Row]()
+    for start in range(0, len(listed), SUBJECTS_AT_ONCE):
+        is_asked = _COLUMNS.uuid.in_(listed[start : start + SUBJECTS_AT_ONCE])
+        statement = sa.select(change_history).where(is_asked, *conditions)
+        newest = statement.order_by(_COLUMNS.id.desc()).limit(limit - len(rows))
+        rows += connection.execute(newest).all()
+    return rows
 
 
 def _first_id(connection: sa.Connection, since: datetime.datetime) -> int | None:

@@ -17,8 +17,10 @@ from placement.search.model.kind import DISABLED_TRAIT
 from placement.search.model.request import CandidateRequest
 from placement_insight import paging, query_text
 from placement_insight.errors import PromiseNotFound
+from placement_insight.explain.handlers import list_names
 from placement_insight.named_requests import read_requests
 from placement_insight.promises import promise as promises
+from placement_insight.promises import taker_views, takers
 from placement_insight.promises.promise import Promise, PromiseReport
 from placement_insight.questions import Insight
 from placement_insight.search.promised_room import is_exempt, refusal_of, refusal_of_request
@@ -95,6 +97,27 @@ def delete_promise(request: Request) -> Reply:
     """Delete a promise."""
     promises.delete_promise(request.context, _known_name(request))
     return NO_CONTENT
+
+
+def list_takers(request: Request) -> Reply:
+    """List the latest changes that took room from a promise, and say which one broke it.
+
+    None are known of a promise whose request is refused.
+
+    :raises InsightOff: the history is off
+    """
+    with request.service.part(Insight).question('history'):
+        promise = promises.get_promise(request.context, _known_name(request))
+        wanted, refusal = promises.checked_request(
+            request.context, request.service.snapshots.current(), promise
+        )
+        past = request.service.snapshots.read_at_one_moment(takers.read_past)
+        found = takers.NONE
+        if wanted is not None and refusal is None:
+            found = takers.find_takers(past, promise, wanted)
+    uuids = {uuid for one in found.known for uuid in taker_views.roots_of(one, past.snapshot)}
+    names = list_names(request.context, uuids)
+    return Reply(taker_views.takers(found, past.snapshot, names))
 
 
 def _known_name(request: Request) -> str:

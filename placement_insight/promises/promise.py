@@ -155,7 +155,7 @@ def report_promises(
 
     All share one budget of steps.
     """
-    checked = [(promise, *_checked(context, snapshot, promise)) for promise in promises]
+    checked = [(promise, *checked_request(context, snapshot, promise)) for promise in promises]
     counted = capacities_of(
         snapshot,
         {
@@ -172,7 +172,7 @@ def report_promises(
     return reports
 
 
-def _checked(
+def checked_request(
     context: RequestContext, snapshot: Snapshot, promise: Promise
 ) -> tuple[CandidateRequest | None, str | None]:
     """Return the request of a promise, None if it is malformed, and the refusal of the request."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from placement.search.candidate import Candidate
@@ -74,11 +74,7 @@ class PromisedRoom:
         """True if a sharing provider has a class of the request."""
         known = self._pooled
         if known is None or known[0] is not snapshot.indexes:
-            is_pooled = any(
-                not self._classes.isdisjoint(provider.kind.profile.position)
-                for provider in snapshot.sharing_providers
-            )
-            known = self._pooled = snapshot.indexes, is_pooled
+            known = self._pooled = snapshot.indexes, has_pool(snapshot, self._classes)
         return known[1]
 
     def of_all(self, snapshot: Snapshot) -> tuple[int, int]:
@@ -225,6 +221,14 @@ class PromisedRoom:
         for slot, _ in {place for servers in places for place in servers}:
             has |= collected & ~roles[slot].failed
         return Places(places, False) if has == collected else Places(nowhere, True)
+
+
+def has_pool(snapshot: Snapshot, classes: Set[str]) -> bool:
+    """True if a sharing provider has one of the classes."""
+    return any(
+        not classes.isdisjoint(provider.kind.profile.position)
+        for provider in snapshot.sharing_providers
+    )
 
 
 def refusal_of(request: CandidateRequest, snapshot: Snapshot) -> str | None:

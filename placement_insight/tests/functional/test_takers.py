@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The changes that took room from a promise, compared with the room after each change."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from placement.db.schema.own_tables import change_history
+from placement.microversions import NEWEST
+from placement.tests.functional.fixtures import applications, clouds
+from placement.tests.functional.fixtures.client import Answer, Client
+from placement.tests.functional.fixtures.clouds import uuid_of
+from placement_insight.promises import takers
+
+ENABLED = 'required=!COMPUTE_STATUS_DISABLED'
+DISABLED = 'COMPUTE_STATUS_DISABLED'
+AGGREGATE = uuid_of('aggregate')
+
+#: A simple request, one of groups in trees, and one of an aggregate.
+QUERIES = {
+    'cores': f'resources=VCPU:2,MEMORY_MB:10&{ENABLED}',
+    'devices': f'resources=VCPU:1&resources1=VGPU:2&group_policy=none&{ENABLED}',
+    'aggregate': f'resources=VCPU:3&member_of={AGGREGATE}',
+}
+COUNTS = {'cores': 12, 'devices': 5, 'aggregate': 2}
+
+CLOUD = tuple(
+    provider
+    for number in range(3)
+    for provider in (
+        clouds.Provider(f'host{number}', {'VCPU': 8, 'MEMORY_MB': 100}),
+        clouds.Provider(f'gpu{number}', {'VGPU': 4}, parent=f'host{number}'),
+    )
+)
+
+
+@pytest.fixture
+def options() -> applications.Options:
+    return applications.insight_options('on')
+
+
+@dataclasses.dataclass
+class Writer:
+    """Makes random changes, and notes the room for each promise after each."""
+
+    client: Client
+    random: random.Random
+    #: By request, the last one last.
+    rooms: dict[str, Mapping[str, int]] = dataclasses.field(default_factory=dict)
+    consumers: dict[str, int] = dataclasses.field(default_factory=dict)
+    hosts: list[str] = dataclasses.field(default_factory=list)
+
+    def send(self, method: str, path: str, body: Any = None) -> Answer:
+        return self.client.send(method, path, body, version=NEWEST)
+
+    def write(self, method: str, path: str, body: Any = None) -> bool:
+        """Make one change, unless it is refused."""
+        answer = self.send(method, path, body)
+        assert answer.status in (200, 201, 204, 409), answer
+        if answer.status != 409:
+            self.rooms[answer.headers['x-openstack-request-id']] = self.room()
+        return answer.status != 409
+
+    def room(self) -> dict[str, int]:
+        promises = self.send('GET', '/insight/promises').json['promises']
+        assert all(one['room']['at_least'] == one['room']['at_most'] for one in promises)
+        return {one['name']: one['room']['at_least'] for one in promises}
+
+    def step(self) -> None:
+        """Make one of the changes at random."""
+        changes = (self.claim, self.claim, self.claim, self.release, self.inventory, self.traits,
+                   self.aggregates, self.create, self.claim_many)  # fmt: skip
+        self.random.choice(changes)()
+
+    def provider(self, name: str) -> Any:
+        return self.send('GET', f'/resource_providers/{uuid_of(name)}').json
+
+    def amounts(self) -> dict[str, Any]:
+        chosen = self.random.sample(self.hosts, self.random.choice((1, 1, 2)))
+        amounts = {uuid_of(f'host{n}'): {'VCPU': self.random.randint(1, 3)} for n in chosen}
+        if self.random.random() < 0.5 and chosen[0] in '012':
+            amounts[uuid_of(f'gpu{chosen[0]}')] = {'VGPU': self.random.randint(1, 2)}
+        return amounts
+
+    def claim(self) -> None:
+        """A new consumer, or other amounts of one."""
+        name = f'c{self.random.randint(0, 5)}'
+        generation = self.consumers.get(name)
+        body = clouds.claim(self.amounts(), generation)
+        if self.write('PUT', f'/allocations/{uuid_of(name)}', body):
+            self.consumers[name] = (generation or 0) + 1
+
+    def claim_many(self) -> None:
+        """Several consumers in one request, one of which may hold nothing any more."""
+        body = {}
+        for name in {f'c{self.random.randint(0, 5)}' for _ in range(2)}:
+            known = name in self.consumers
+            amounts = {} if known and self.random.random() < 0.4 else self.amounts()
+            body[uuid_of(name)] = clouds.claim(amounts, self.consumers.get(name))
+        if self.write('POST', '/allocations', body):
+            for name in [n for n in (f'c{i}' for i in range(6)) if uuid_of(n) in body]:
+                if body[uuid_of(name)]['allocations']:
+                    self.consumers[name] = self.consumers.get(name, 0) + 1
+                else:
+                    del self.consumers[name]
+
+    def release(self) -> None:
+        if self.consumers:
+            name = self.random.choice(sorted(self.consumers))
+            assert self.write('DELETE', f'/allocations/{uuid_of(name)}')
+            del self.consumers[name]
+
+    def inventory(self) -> None:
+        host = f'host{self.random.choice(self.hosts)}'
+        body = {
+            'resource_provider_generation': self.provider(host)['generation'],
+            'inventories': {
+                'VCPU': {
+                    'total': self.random.randint(6, 12),
+                    'reserved': self.random.randint(0, 1),
+                },
+                'MEMORY_MB': {'total': self.random.randint(40, 100)},
+            },
+        }
+        self.write('PUT', f'/resource_providers/{uuid_of(host)}/inventories', body)
+
+    def traits(self) -> None:
+        host = f'host{self.random.choice(self.hosts)}'
+        body = {
+            'resource_provider_generation': self.provider(host)['generation'],
+            'traits': [DISABLED] if self.random.random() < 0.5 else [],
+        }
+        self.write('PUT', f'/resource_providers/{uuid_of(host)}/traits', body)
+
+    def aggregates(self) -> None:
+        host = f'host{self.random.choice(self.hosts)}'
+        body = {
+            'resource_provider_generation': self.provider(host)['generation'],
+            'aggregates': [AGGREGATE] if self.random.random() < 0.5 else [],
+        }
+        self.write('PUT', f'/resource_providers/{uuid_of(host)}/aggregates', body)
+
+    def create(self) -> None:
+        name = f'host{len(self.hosts)}'
+        assert self.write('POST', '/resource_providers', {'name': name, 'uuid': uuid_of(name)})
+        self.hosts.append(str(len(self.hosts)))
+
+    def takers(self, promise: str) -> Any:
+        answer = self.send('GET', f'/insight/promises/{promise}/takers')
+        assert answer.status == 200, answer
+        return answer.json
+
+
+@pytest.fixture
+def writer(client: Client) -> Writer:
+    clouds.build(CLOUD, client)
+    writer = Writer(client, random.Random(42), hosts=['0', '1', '2'])
+    for name, query in QUERIES.items():
+        body = {'request': query, 'count': COUNTS[name]}
+        assert writer.send('PUT', f'/insight/promises/{name}', body).status == 201
+    return writer
+
+
+def _expected(writer: Writer, promise: str, before: int) -> Iterator[tuple[str, int, int]]:
+    """Yield request, room before and after of each change that took room, the last one first."""
+    rooms = [before, *(room[promise] for room in writer.rooms.values())]
+    changes = list(zip(writer.rooms, rooms, rooms[1:], strict=False))
+    return (change for change in reversed(changes) if change[2] < change[1])
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_each_change_took_what_the_room_lost(
+    writer: Writer, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr(takers, 'MAX_TAKERS', 1_000)
+    writer.random = random.Random(seed)
+    before = writer.room()
+    for _ in range(60):
+        writer.step()
+    for promise in QUERIES:
+        answer = writer.takers(promise)
+        expected = list(_expected(writer, promise, before[promise]))
+        listed = [one for one in answer['takers'] if one['request_id'] in writer.rooms]
+        assert [
+            (one['request_id'], one['room']['before'], one['room']['after']) for one in listed
+        ] == expected
+        assert all(one['taken'] == one['room']['before'] - one['room']['after'] for one in listed)
+        _check_summary(writer, promise, answer, expected)
+
+
+def _check_summary(writer: Writer, promise: str, answer: Any, expected: Any) -> None:
+    """The sentence names the last change after which the promise was broken, if it is."""
+    count = COUNTS[promise]
+    if writer.room()[promise] >= count:
+        assert answer['summary'] is None
+        return
+    breaking = next((one for one in expected if one[1] >= count), None)
+    if breaking is not None:
+        request, was, became = breaking
+        assert answer['summary'].startswith('Broken since ')
+        assert f'room for {was} became room for {became} with ' in answer['summary']
+        assert answer['summary'].endswith(f' ({request}).')
+
+
+def test_a_claim_of_a_disabled_host_and_a_shrunk_one(writer: Writer) -> None:
+    assert writer.room()['cores'] == 12
+    writer.consumers = {}
+    assert writer.write('PUT', f'/allocations/{uuid_of("c")}', clouds.claim(
+        {uuid_of('host1'): {'VCPU': 3}}, None))  # fmt: skip
+    answer = writer.takers('cores')
+    (taker, *_) = answer['takers']
+    assert (taker['taken'], taker['room']) == (2, {'before': 12, 'after': 10})
+    assert taker['roots'] == [{'uuid': uuid_of('host1'), 'name': 'host1'}]
+    assert taker['action'] == 'allocations.set'
+    assert answer['summary'] == (
+        f'Broken since {taker["at"]}: room for 12 became room for 10 with allocations.set by '
+        f'admin for project {taker["project_id"]} on host1 ({taker["request_id"]}).'
+    )
+
+
+def remove(service: applications.Service, statement: sa.Delete) -> None:
+    """Remove rows of the history."""
+    with service.engine.begin() as connection:
+        connection.execute(statement)
+
+
+def test_what_the_history_does_not_know_is_not_guessed(
+    writer: Writer, service: applications.Service
+) -> None:
+    remove(service, sa.delete(change_history))
+    generation = writer.provider('host0')['generation']
+    body = {'resource_provider_generation': generation, 'traits': [DISABLED]}
+    assert writer.write('PUT', f'/resource_providers/{uuid_of("host0")}/traits', body)
+    answer = writer.takers('cores')
+    (taker,) = answer['takers']
+    assert (taker['action'], taker['taken'], taker['room']) == ('provider_traits.set', None, None)
+    assert answer['summary'] is None
+
+
+def test_a_change_without_a_row_ends_what_is_known(
+    writer: Writer, service: applications.Service
+) -> None:
+    for number in range(3):
+        body = clouds.claim({uuid_of('host0'): {'VCPU': 2}}, None)
+        assert writer.write('PUT', f'/allocations/{uuid_of(f"c{number}")}', body)
+    second = list(writer.rooms)[1]
+    remove(service, sa.delete(change_history).where(change_history.c.request_id == second))
+    known = [one['taken'] for one in writer.takers('cores')['takers'][:2]]
+    assert known == [1, None]
+
+
+def test_the_room_in_shared_storage_has_no_part_of_a_tree(client: Client) -> None:
+    clouds.build(
+        (
+            clouds.Provider('host', {'VCPU': 8}, aggregates=(AGGREGATE,)),
+            clouds.Provider(
+                'storage',
+                {'DISK_GB': 100},
+                traits=('MISC_SHARES_VIA_AGGREGATE',),
+                aggregates=(AGGREGATE,),
+            ),
+        ),
+        client,
+    )
+    writer = Writer(client, random.Random(0))
+    body = {'request': 'resources=VCPU:1,DISK_GB:20', 'count': 5}
+    assert writer.send('PUT', '/insight/promises/shared', body).status == 201
+    amounts = {uuid_of('host'): {'VCPU': 1}, uuid_of('storage'): {'DISK_GB': 20}}
+    assert writer.write('PUT', f'/allocations/{uuid_of("c")}', clouds.claim(amounts, None))
+    (taker, *_) = writer.takers('shared')['takers']
+    assert (taker['action'], taker['taken'], taker['room']) == ('allocations.set', None, None)
+
+
+def test_there_are_none_without_the_history(
+    writer: Writer, service: applications.Service, options: applications.Options
+) -> None:
+    options = {**options, ('history', 'enabled'): False}
+    with applications.serving(service.database.url, options) as other:
+        answer = other.send('GET', '/insight/promises/cores/takers', version=NEWEST)
+        assert (answer.status, '[history] enabled is false' in answer.text) == (404, True)
+        assert other.send('GET', '/insight/promises/cores', version=NEWEST).status == 200
+
+
+def test_a_refused_promise_has_none(writer: Writer) -> None:
+    assert writer.send('PUT', '/traits/CUSTOM_GONE').status == 201
+    body = {'request': 'resources=VCPU:1&required=CUSTOM_GONE', 'count': 5}
+    assert writer.send('PUT', '/insight/promises/gone', body).status == 201
+    assert writer.send('DELETE', '/traits/CUSTOM_GONE').status == 204
+    assert writer.takers('gone') == {
+        'room': {'at_least': 0, 'at_most': 0},
+        'summary': None,
+        'takers': [],
+        'followed_to': None,
+    }
+    assert writer.send('GET', '/insight/promises/none/takers').status == 404
