@@ -111,13 +111,12 @@ def list_takers(request: Request) -> Reply:
         wanted, refusal = promises.checked_request(
             request.context, request.service.snapshots.current(), promise
         )
-        past = request.service.snapshots.read_at_one_moment(takers.read_past)
         found = takers.NONE
         if wanted is not None and refusal is None:
+            past = request.service.snapshots.read_at_one_moment(takers.read_past)
             found = takers.find_takers(past, promise, wanted)
-    uuids = {uuid for one in found.known for uuid in taker_views.roots_of(one, past.snapshot)}
-    names = list_names(request.context, uuids)
-    return Reply(taker_views.takers(found, past.snapshot, names))
+    names = list_names(request.context, {root for one in found.known for root in one.undone.roots})
+    return Reply(taker_views.takers(found, names))
 
 
 def _known_name(request: Request) -> str:

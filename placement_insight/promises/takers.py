@@ -18,7 +18,7 @@ from placement_insight.history.statements import SubjectKind
 from placement_insight.promises.promise import Promise
 from placement_insight.search.capacity import CAPACITY_BUDGET, capacity_of
 from placement_insight.search.closed_form import Count
-from placement_insight.search.room_before import Former, RoomBefore
+from placement_insight.search.room_before import Former, RoomBefore, Undone
 from placement_insight.search.sliced_work import SlicedWork
 
 # Maximum number of rows of providers that are read, and of earlier rows of the same consumers and
@@ -48,13 +48,13 @@ class Past(NamedTuple):
 
 
 class Taker(NamedTuple):
-    """A change that took the room for `taken` consumers; None if that is unknown.
+    """A change that took room.
 
     `before` and `after` are the room in the whole cloud; None if it is not known exactly.
     """
 
     change: Change
-    taken: int | None
+    undone: Undone
     before: int | None
     after: int | None
 
@@ -109,11 +109,14 @@ def find_takers(past: Past, promise: Promise, request: CandidateRequest) -> Take
         if work.left <= 0 or (len(listed) >= MAX_TAKERS and (breaking or not is_broken)):
             break
         followed_to = change.row
-        concerns = former_room.may_concern(change.formers)
-        taken = former_room.undo(change.formers)
-        before = None if after is None or taken is None else after + taken
-        taker = Taker(change, taken, before, after)
-        if concerns and (taken is None or taken > 0):
+        undone = former_room.undo(change.formers)
+        before = None if after is None or undone.taken is None else after + undone.taken
+        taker = Taker(change, undone, before, after)
+        if undone.taken is None:
+            has_taken = former_room.may_have_taken(change.formers)
+        else:
+            has_taken = undone.taken > 0
+        if has_taken:
             listed.append(taker)
         if is_broken and breaking is None and before is not None and before >= promise.count:
             breaking = taker
@@ -149,25 +152,27 @@ class _Known:
 
     def former(self, row: Row) -> Former:
         """Return the provider of a row before the change."""
-        state, unknown = self._states[row.id], Former(row.uuid, is_known=False)
         if row.id in self._gaps or row.state is None:
-            return unknown
+            return Former(row.uuid, is_known=False)
         if row.action == _CREATED:
             return Former(row.uuid, is_created=True)
-        if 'name' in state and not self._stays(row):
-            return unknown
-        taken = None
-        if 'allocations' in state:
-            taken = self._taken(row, state['allocations'])
-            if taken is None:
-                return unknown
+        state = self._states[row.id]
+        held = state.get('allocations')
         parts = {name: self._before(row, name) for name in _PARTS if name in state}
-        if None in parts.values():
+        unknown = Former(
+            row.uuid,
+            only_releases=held is not None
+            and not parts
+            and not any(one['resources'] for one in held.values()),
+            keeps_inventories='inventories' not in parts,
+            is_known=False,
+        )
+        taken = None if held is None else self._taken(row, held)
+        if None in parts.values() or (held is not None and taken is None) or self._moved(row):
             return unknown
         if 'inventories' in parts:
-            parts['inventories'] = {
-                name: InventoryRow(**members) for name, members in parts['inventories'].items()
-            }
+            limits = parts['inventories'].items()
+            parts['inventories'] = {name: InventoryRow(**members) for name, members in limits}
         return Former(row.uuid, taken, **parts)
 
     def _earlier(self, row: Row) -> Iterator[Row]:
@@ -184,15 +189,15 @@ class _Known:
                 return {}
         return None
 
-    def _stays(self, row: Row) -> bool:
-        """True if the provider had the same parent and the same root before a row."""
-        for each in self._earlier(row):
-            state = self._states[each.id]
-            if 'name' in state:
-                now = self._states[row.id]
-                names = ('parent_provider_uuid', 'root_provider_uuid')
-                return all(state[name] == now[name] for name in names)
-        return False
+    def _moved(self, row: Row) -> bool:
+        """True if the provider had another parent or root before a row, or may have had."""
+        now = self._states[row.id]
+        if 'name' not in now:
+            return False
+        names = ('parent_provider_uuid', 'root_provider_uuid')
+        states = (self._states[each.id] for each in self._earlier(row))
+        former = next((state for state in states if 'name' in state), None)
+        return former is None or any(former[name] != now[name] for name in names)
 
     def _taken(self, row: Row, allocations: Mapping[str, Any]) -> dict[str, int] | None:
         """Return the amounts that a change of allocations took; None if unknown."""

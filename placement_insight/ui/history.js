@@ -28,7 +28,7 @@ export async function newest(path, signal) {
   return rows;
 }
 
-/** @param {Change} change */
+/** @param {Pick<Change, 'caller'>} change */
 export function callerOf({caller}) {
   return caller.user_name ?? caller.user_id ?? 'unknown';
 }
@@ -118,11 +118,11 @@ export function statesBefore(changes) {
 }
 
 /** A link to all changes of a request: that of the client, or without one that to this service.
- * @param {Change} change
+ * @param {Pick<Change, 'request_id' | 'global_request_id'>} change @param {Child} [words] the start of the id by default
  */
-function requestLink({request_id: own, global_request_id: client}) {
+export function requestLink({request_id: own, global_request_id: client}, words) {
   const href = address('changes', '', client ? [['request', client]] : [['request', own], ['of', 'service']]);
-  return h('a', {href}, h('code', {}, (client ?? own).slice(0, 12), '…'));
+  return h('a', {href}, words ?? h('code', {}, (client ?? own).slice(0, 12), '…'));
 }
 
 /** @param {Change[]} changes @returns {Child} */

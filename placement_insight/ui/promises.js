@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view of promises of room: their states, and recent changes on the hosts that could serve them.
+// The view of promises of room: their states, and the changes that took their room.
 
-import {get, pages} from './api.js';
+import {get} from './api.js';
 import {asCommand, quoted} from './copies.js';
 import {h, moment, table} from './dom.js';
 import {range} from './flavors.js';
-import {callerOf, doneWords, newest, outcome, statesBefore, subjectLink} from './history.js';
-import {address, change} from './route.js';
+import {callerOf, doneWords, requestLink} from './history.js';
+import {address, change, hostAddress} from './route.js';
 import {store} from './store.js';
 import {sortedTable} from './table.js';
 import {View} from './view.js';
@@ -15,6 +15,9 @@ import {amounts, number, plural} from './words.js';
 /**
  * @typedef {import('./dom.js').Child} Child
  * @typedef {import('./history.js').Change} Change
+ * @typedef {Pick<Change, 'at' | 'request_id' | 'global_request_id' | 'caller' | 'action' | 'project_id'> & {roots: {uuid: string, name: string | null}[],
+ *   taken: number | null, room: {before: number, after: number} | null}} Taker
+ * @typedef {{summary: string | null, takers: Taker[], followed_to: string | null}} Takers
  * @typedef {'broken' | 'tight' | 'unknown' | 'kept'} State
  * @typedef {{name: string, request: string, count: number, state: State, room: import('./flavors.js').Count, slack: number,
  *   keep: boolean, held_hosts: number | null, refusal: string | null, notes: string[], set_at: string, set_by: {user_id: string | null, project_id: string | null}}} Promised
@@ -25,9 +28,6 @@ import {amounts, number, plural} from './words.js';
 const STATES = {broken: 'bad', tight: 'warn', unknown: 'warn', kept: 'good'};
 const ORDER = Object.keys(STATES);
 const PROMISES = 'insight/promises';
-// Hours whose changes are read, and maximum number of changes that are shown.
-const HOURS = 24;
-const MAX_SHOWN = 8;
 
 /** The promises, the worst first. @param {Promised[]} promises */
 function worstFirst(promises) {
@@ -77,40 +77,7 @@ function requestWords(query) {
   return [amounts(sums), ...traits].join(', ');
 }
 
-/** The uuids of the roots that could serve a request without usage. @param {string} path @param {AbortSignal} signal */
-async function rootsThatCould(path, signal) {
-  /** @type {Set<string>} */
-  const found = new Set();
-  for await (const page of pages(path, signal)) {
-    for (const {root, if_empty: empty} of page.trees) if (empty.at_most > 0) found.add(root.uuid);
-  }
-  await store.allRoots();
-  return found;
-}
-
-/** True if a change of a provider may have taken room: it did more than release, or than add capacity.
- * @param {Change} change @param {Record<string, any> | undefined} before
- */
-function mayTake({kind, state}, before) {
-  if (kind !== 'provider') return false;
-  if (state === null) return true;
-  const {allocations, inventories} = state;
-  if (allocations) return Object.values(allocations).some(({resources}) => Object.keys(resources).length > 0);
-  if (!inventories) return Boolean(state['traits'] || state['aggregates']);
-  if (!before?.['inventories']) return true;
-  return Object.entries(before['inventories']).some(([name, had]) => roomOf(inventories[name]) < roomOf(had));
-}
-
-/** @param {any} inventory */
-const roomOf = (inventory) => (inventory ? (inventory.total - inventory.reserved) * inventory.allocation_ratio : 0);
-
 export class PromisesView extends View {
-  constructor() {
-    super();
-    const hour = 3_600_000;
-    this.since = new Date(Math.floor(Date.now() / hour) * hour - HOURS * hour).toISOString().slice(0, 19);
-  }
-
   content() {
     const off = store.off('promises');
     if (store.questions.size === 0) return [h('h1', {}, 'Promises'), h('p', {class: 'quiet'}, 'Asking …')];
@@ -164,27 +131,28 @@ export class PromisesView extends View {
       refusal ? null : this.changes(promise, state === 'broken'));
   }
 
-  /** Recent changes on the hosts that could serve a promise. @param {Promised} promise @param {boolean} isBroken @returns {Child} */
-  changes({request}, isBroken) {
-    const title = isBroken ? 'Changes that may have broken it' : 'Recent changes that took room';
+  /** The latest changes that took room. @param {Promised} promise @param {boolean} isBroken @returns {Child} */
+  changes({name}, isBroken) {
+    const title = isBroken ? 'Changes that broke it' : 'Latest changes that took room';
     const off = store.off('history');
     if (off) return [h('h3', {id: 'takers'}, title), h('p', {class: 'quiet'}, off)];
-    const could = this.ask(`insight/capacity?${request}&by=root`, {seconds: 3600, read: rootsThatCould});
-    const history = this.ask(`insight/history?since=${this.since}Z`, {seconds: 3, read: newest});
-    return [h('h3', {id: 'takers'}, title), this.shown(could, (/** @type {Set<string>} */ roots) => this.shown(history, (/** @type {Change[]} */ rows) => {
-      const before = statesBefore(rows);
-      const found = rows.filter((row) => mayTake(row, before.get(row)) && roots.has(store.rootOf(row.uuid ?? ''))).slice(0, MAX_SHOWN);
-      return found.length ? takers(found, before)
-        : h('p', {class: 'quiet', id: 'none'}, `Nothing took room on the hosts that could serve it in the last ${HOURS} hours.`);
-    }))];
+    const asked = this.ask(`${PROMISES}/${encodeURIComponent(name)}/takers`, {seconds: 20, read: get});
+    return [h('h3', {id: 'takers'}, title), this.shown(asked, (/** @type {Takers} */ {summary, takers, followed_to: from}) => [
+      summary && h('p', {id: 'summary'}, summary),
+      takers.length ? takersTable(takers)
+        : h('p', {class: 'quiet', id: 'none'}, from ? ['The history has no change that took its room since ', moment(from), '.'] : 'The history has no changes.'),
+    ])];
   }
 }
 
-/** @param {Change[]} found @param {Map<Change, import('./history.js').State>} before @returns {Child} */
-function takers(found, before) {
-  return table('Changes that may have taken room', ['When', 'Who', 'What', 'Concerns'], found.map((row) => h('tr', {key: `${row.request_id} ${row.uuid}`},
-    h('th', {scope: 'row', class: 'when'}, moment(row.at)),
-    h('td', {}, callerOf(row)),
-    h('td', {title: row.action}, `${doneWords(row.action)}: ${outcome(row, before.get(row))}`),
-    h('td', {}, subjectLink(row)))));
+/** @param {Taker[]} takers @returns {Child} */
+function takersTable(takers) {
+  const unknown = h('span', {class: 'quiet', title: 'The history does not tell.'}, 'unknown');
+  return table('Changes that took room', ['When', 'Who', 'What', 'Concerns', 'Took', 'Room left'], takers.map((one) => h('tr', {key: one.request_id},
+    h('th', {scope: 'row', class: 'when'}, moment(one.at)),
+    h('td', {}, callerOf(one), one.project_id && ` for ${one.project_id}`),
+    h('td', {title: one.action}, requestLink(one, doneWords(one.action))),
+    h('td', {}, one.roots.map(({uuid, name}, index) => [index ? ', ' : '', name === null ? uuid : h('a', {href: hostAddress(uuid)}, name)])),
+    h('td', {class: 'right'}, one.taken === null ? unknown : number(one.taken)),
+    h('td', {class: 'right'}, one.room ? number(one.room.after) : unknown))));
 }

@@ -11,16 +11,17 @@ from typing import Any
 from osc_lib import exceptions
 from osc_lib.command import command
 
-from osc_placement_insight import candidate_request, cells, takers
+from osc_placement_insight import candidate_request, cells, refusals
 from osc_placement_insight.commands import base
+from osc_placement_insight.service import Service
 from osc_placement_insight.what_if.names import Names
 
 PATH = '/insight/promises'
 COLUMNS = ('name', 'state', 'count', 'room', 'slack', 'keep', 'request')
 SHOWN = (*COLUMNS, 'held_hosts', 'exempt', 'refusal', 'notes', 'set_at', 'set_by')
-#: The states of which the cause is looked for, and the field that has it.
+#: The states of which the cause is looked for, and the fields that have it.
 ENDANGERED = ('tight', 'broken')
-TAKERS = 'took_room_lately'
+TAKERS = ('cause', 'took_room_lately')
 
 
 def path_of(name: str) -> str:
@@ -42,6 +43,30 @@ def _values(promise: Any, columns: Sequence[str]) -> list[Any]:
 def _shown(promise: Any, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Sequence[Any]]:
     (row,) = cells.as_shown([_values(promise, SHOWN)], parsed_args.formatter)
     return SHOWN, row
+
+
+def _takers(service: Service, name: str) -> tuple[str | None, list[str]]:
+    """Return the sentence on the change that broke a promise, and the latest that took room.
+
+    None are known where the history is off, or not for this user.
+    """
+    try:
+        answer = service.ask(f'{path_of(name)}/takers')
+    except refusals.Refused:
+        return None, []
+    return answer['summary'], [_taker_words(taker) for taker in answer['takers']]
+
+
+def _taker_words(taker: Any) -> str:
+    """Return a change in one line: "<at> 41 to 38: allocations.set by nova on host7"."""
+    caller = taker['caller']['user_name'] or taker['caller']['user_id'] or 'nobody'
+    hosts = ', '.join(root['name'] or root['uuid'] for root in taker['roots'])
+    room = taker['room']
+    if room is not None:
+        change = f'{room["before"]} to {room["after"]}: '
+    else:
+        change = '' if taker['taken'] is None else f'{taker["taken"]} fewer: '
+    return f'{taker["at"]} {change}{taker["action"]} by {caller} on {hosts}'
 
 
 @base.example('placement promise set hana --flavor hana.xl --count 40')
@@ -112,8 +137,8 @@ class ShowPromise(command.ShowOne):
     """Show a promise of room with its state.
 
     Where it is tight or broken, and the service has a history that you may read, the answer has
-    the latest changes that may have taken room: claims, smaller inventories and other changes of
-    hosts that could serve the request.
+    the latest changes that took room, with the room before and after each, and the cause: the
+    change that broke it.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -127,8 +152,8 @@ class ShowPromise(command.ShowOne):
             columns: Sequence[str] = SHOWN
             values = _values(promise, SHOWN)
             if promise['state'] in ENDANGERED and promise['refusal'] is None:
-                columns = (*columns, TAKERS)
-                values.append(takers.list_takers(service, promise['request']))
+                columns = (*columns, *TAKERS)
+                values += _takers(service, parsed_args.name)
         (row,) = cells.as_shown([values], parsed_args.formatter)
         return columns, row
 

@@ -49,7 +49,7 @@ def test_what_is_asked_for_has_to_be_said(openstack: Client) -> None:
     assert refusal.startswith('Say what is asked for')
 
 
-def test_latest_changes_that_may_have_taken_room_are_told(
+def test_latest_changes_that_took_room_are_told(
     openstack: Client, service: Service, host: str
 ) -> None:
     cloud = Cloud(service)
@@ -72,10 +72,12 @@ def test_latest_changes_that_may_have_taken_room_are_told(
 
     # Neither what has grown, nor what was given back, nor a host that is too small for one.
     assert shown['state'] == 'broken'
-    assert [line.partition(' ')[2] for line in shown['took_room_lately']][:2] == [
-        'allocations.set of compute1 by admin',
-        'inventories.set of compute1 by admin',
+    assert [line.partition(' ')[2] for line in shown['took_room_lately']] == [
+        '3 to 2: allocations.set by admin on compute1',
+        '4 to 3: inventories.set by admin on compute1',
     ]
+    cause = 'room for 4 became room for 3 when inventory was changed by admin on compute1'
+    assert cause in shown['cause']
 
 
 def test_a_promise_that_is_kept_has_no_such_changes(openstack: Client) -> None:
@@ -88,7 +90,7 @@ def test_without_a_history_no_changes_are_known() -> None:
         openstack = client.administrator_at(service.endpoint)
         openstack(*PROMISE, 'set', 'hana', '--count', '9', '--resource', 'VCPU=4')
         shown = openstack(*PROMISE, 'show', 'hana', '-f', 'json').values()
-    assert (shown['state'], shown['took_room_lately']) == ('broken', [])
+    assert (shown['state'], shown['cause'], shown['took_room_lately']) == ('broken', None, [])
 
 
 def test_room_is_kept_and_released(openstack: Client, service: Service) -> None:

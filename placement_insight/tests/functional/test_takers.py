@@ -22,21 +22,19 @@ ENABLED = 'required=!COMPUTE_STATUS_DISABLED'
 DISABLED = 'COMPUTE_STATUS_DISABLED'
 AGGREGATE = uuid_of('aggregate')
 
-#: A simple request, one of groups in trees, and one of an aggregate.
+#: A simple request, one of groups in trees, one of an aggregate, and one of shared storage.
 QUERIES = {
     'cores': f'resources=VCPU:2,MEMORY_MB:10&{ENABLED}',
     'devices': f'resources=VCPU:1&resources1=VGPU:2&group_policy=none&{ENABLED}',
     'aggregate': f'resources=VCPU:3&member_of={AGGREGATE}',
+    'storage': 'resources=VCPU:1,DISK_GB:10',
 }
-COUNTS = {'cores': 12, 'devices': 5, 'aggregate': 2}
+COUNTS = {'cores': 12, 'devices': 5, 'aggregate': 2, 'storage': 6}
 
-CLOUD = tuple(
-    provider
-    for number in range(3)
-    for provider in (
-        clouds.Provider(f'host{number}', {'VCPU': 8, 'MEMORY_MB': 100}),
-        clouds.Provider(f'gpu{number}', {'VGPU': 4}, parent=f'host{number}'),
-    )
+CLOUD = (
+    *(clouds.Provider(f'host{number}', {'VCPU': 8, 'MEMORY_MB': 100}) for number in range(3)),
+    *(clouds.Provider(f'gpu{n}', {'VGPU': 4}, parent=f'host{n}') for n in range(3)),
+    clouds.Provider('storage', {'DISK_GB': 100}, (clouds.SHARES,), ('aggregate',)),
 )
 
 
@@ -86,6 +84,8 @@ class Writer:
         amounts = {uuid_of(f'host{n}'): {'VCPU': self.random.randint(1, 3)} for n in chosen}
         if self.random.random() < 0.5 and chosen[0] in '012':
             amounts[uuid_of(f'gpu{chosen[0]}')] = {'VGPU': self.random.randint(1, 2)}
+        if self.random.random() < 0.3:
+            amounts[uuid_of('storage')] = {'DISK_GB': 10}
         return amounts
 
     def claim(self) -> None:
@@ -204,7 +204,7 @@ def _check_summary(writer: Writer, promise: str, answer: Any, expected: Any) -> 
     if breaking is not None:
         request, was, became = breaking
         assert answer['summary'].startswith('Broken since ')
-        assert f'room for {was} became room for {became} with ' in answer['summary']
+        assert f'room for {was} became room for {became} when ' in answer['summary']
         assert answer['summary'].endswith(f' ({request}).')
 
 
@@ -219,8 +219,8 @@ def test_a_claim_of_a_disabled_host_and_a_shrunk_one(writer: Writer) -> None:
     assert taker['roots'] == [{'uuid': uuid_of('host1'), 'name': 'host1'}]
     assert taker['action'] == 'allocations.set'
     assert answer['summary'] == (
-        f'Broken since {taker["at"]}: room for 12 became room for 10 with allocations.set by '
-        f'admin for project {taker["project_id"]} on host1 ({taker["request_id"]}).'
+        f'Broken since {taker["at"]}: room for 12 became room for 10 when resources were claimed '
+        f'by admin for project {taker["project_id"]} on host1 ({taker["request_id"]}).'
     )
 
 
@@ -228,6 +228,19 @@ def remove(service: applications.Service, statement: sa.Delete) -> None:
     """Remove rows of the history."""
     with service.engine.begin() as connection:
         connection.execute(statement)
+
+
+def test_a_claim_of_shared_storage_alone(writer: Writer) -> None:
+    aggregates = {'resource_provider_generation': 1, 'aggregates': [AGGREGATE]}
+    path = f'/resource_providers/{uuid_of("host0")}/aggregates'
+    assert writer.write('PUT', path, aggregates)
+    assert writer.room()['storage'] == 8
+    for number, amount in enumerate((50, 10)):
+        body = clouds.claim({uuid_of('storage'): {'DISK_GB': amount}}, None)
+        assert writer.write('PUT', f'/allocations/{uuid_of(f"c{number}")}', body)
+    found = writer.takers('storage')['takers'][:2]
+    assert [(one['taken'], one['room']['after']) for one in found] == [(1, 4), (3, 5)]
+    assert found[0]['roots'] == [{'uuid': uuid_of('storage'), 'name': 'storage'}]
 
 
 def test_what_the_history_does_not_know_is_not_guessed(
@@ -253,28 +266,6 @@ def test_a_change_without_a_row_ends_what_is_known(
     remove(service, sa.delete(change_history).where(change_history.c.request_id == second))
     known = [one['taken'] for one in writer.takers('cores')['takers'][:2]]
     assert known == [1, None]
-
-
-def test_the_room_in_shared_storage_has_no_part_of_a_tree(client: Client) -> None:
-    clouds.build(
-        (
-            clouds.Provider('host', {'VCPU': 8}, aggregates=(AGGREGATE,)),
-            clouds.Provider(
-                'storage',
-                {'DISK_GB': 100},
-                traits=('MISC_SHARES_VIA_AGGREGATE',),
-                aggregates=(AGGREGATE,),
-            ),
-        ),
-        client,
-    )
-    writer = Writer(client, random.Random(0))
-    body = {'request': 'resources=VCPU:1,DISK_GB:20', 'count': 5}
-    assert writer.send('PUT', '/insight/promises/shared', body).status == 201
-    amounts = {uuid_of('host'): {'VCPU': 1}, uuid_of('storage'): {'DISK_GB': 20}}
-    assert writer.write('PUT', f'/allocations/{uuid_of("c")}', clouds.claim(amounts, None))
-    (taker, *_) = writer.takers('shared')['takers']
-    assert (taker['action'], taker['taken'], taker['room']) == ('allocations.set', None, None)
 
 
 def test_there_are_none_without_the_history(
