@@ -152,28 +152,26 @@ class _Known:
 
     def former(self, row: Row) -> Former:
         """Return the provider of a row before the change."""
-        if row.id in self._gaps or row.state is None:
-            return Former(row.uuid, is_known=False)
-        if row.action == _CREATED:
-            return Former(row.uuid, is_created=True)
         state = self._states[row.id]
         held = state.get('allocations')
         parts = {name: self._before(row, name) for name in _PARTS if name in state}
+        releases = held is not None and not any(one['resources'] for one in held.values())
         unknown = Former(
             row.uuid,
-            only_releases=held is not None
-            and not parts
-            and not any(one['resources'] for one in held.values()),
-            keeps_inventories='inventories' not in parts,
+            only_releases=releases and not parts,
+            keeps_inventories=bool(state) and 'inventories' not in parts,
             is_known=False,
         )
+        if row.action == _CREATED:
+            return unknown._replace(is_created=True, is_known=True)
         taken = None if held is None else self._taken(row, held)
-        if None in parts.values() or (held is not None and taken is None) or self._moved(row):
+        is_unknown = not state or row.id in self._gaps or self._moved(row)
+        if is_unknown or None in parts.values() or (held is not None and taken is None):
             return unknown
         if 'inventories' in parts:
             limits = parts['inventories'].items()
             parts['inventories'] = {name: InventoryRow(**members) for name, members in limits}
-        return Former(row.uuid, taken, **parts)
+        return unknown._replace(taken=taken, is_known=True, **parts)
 
     def _earlier(self, row: Row) -> Iterator[Row]:
         """Yield the rows of a provider before a row, without those of claims."""

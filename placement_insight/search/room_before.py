@@ -23,7 +23,7 @@ class Former(NamedTuple):
 
     `taken` has the amounts that the change took by class, negative where it released them.
     `inventories` has the members of each by class, without usage. `is_known` is False where it
-    was different, and nobody knows how; then `only_releases` and `keeps_inventories` tell what the
+    was different, and nobody knows how. `only_releases` and `keeps_inventories` tell what the
     change cannot have done.
     """
 
@@ -129,9 +129,7 @@ class RoomBefore:
         before = self._before(provider, former) if is_known else None
         self._snapshot = before or self._snapshot
         if before is None:
-            keeps = former.keeps_inventories or (former.is_known and former.inventories is None)
-            is_useless = keeps and not self._may_matter(former._replace(keeps_inventories=True))
-            (self._useless if is_useless else self._unknown).add(root_id)
+            (self._unknown if self._may_matter(former) else self._useless).add(root_id)
 
     def _before(self, provider: Provider, former: Former) -> Snapshot | None:
         """Return the snapshot before a change; None if the change does not fit to it."""
