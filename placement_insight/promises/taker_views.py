@@ -38,12 +38,12 @@ def takers(found: Takers, names: Names) -> dict[str, Any]:
 
 
 def _taker(taker: Taker, names: Names) -> dict[str, Any]:
-    row, is_known = taker.change.row, None not in (taker.before, taker.after)
-    return origin_of(row) | {
+    undone, is_known = taker.undone, None not in (taker.undone.before, taker.undone.after)
+    return origin_of(taker.change.row) | {
         'project_id': _owner(taker),
-        'roots': [provider(uuid, names) for uuid in taker.undone.roots],
-        'taken': taker.undone.taken,
-        'room': paging.members(taker, 'before', 'after') if is_known else None,
+        'roots': [provider(uuid, names) for uuid in undone.roots],
+        'taken': undone.taken,
+        'room': paging.members(undone, 'before', 'after') if is_known else None,
     }
 
 
@@ -72,6 +72,6 @@ def _summary(found: Takers, names: Names) -> str | None:
     project = '' if owner is None else f' for project {owner}'
     happened = _HAPPENED.get(row.action.partition('.')[0], 'providers were changed')
     return (
-        f'Broken since {paging.time_text(row.at)}: room for {taker.before} became room for '
-        f'{taker.after} when {happened}{by}{project} on {hosts} ({row.request_id}).'
+        f'Broken since {paging.time_text(row.at)}: room for {taker.undone.before} became room for '
+        f'{taker.undone.after} when {happened}{by}{project} on {hosts} ({row.request_id}).'
     )

@@ -16,7 +16,7 @@ from placement.search.model.snapshot import Snapshot
 from placement_insight.history import statements
 from placement_insight.history.statements import SubjectKind
 from placement_insight.promises.promise import Promise
-from placement_insight.search.capacity import CAPACITY_BUDGET, capacity_of
+from placement_insight.search.capacity import capacity_of
 from placement_insight.search.closed_form import Count
 from placement_insight.search.room_before import Former, RoomBefore, Undone
 from placement_insight.search.sliced_work import SlicedWork
@@ -26,6 +26,9 @@ from placement_insight.search.sliced_work import SlicedWork
 MAX_ROWS = 2_000
 MAX_EARLIER = 20_000
 MAX_TAKERS = 20
+
+# Number of steps of counts before changes: some seconds where trees share providers.
+BUDGET = 400_000
 
 # Parts of a provider that each row with one has in full.
 _PARTS = ('inventories', 'traits', 'aggregates')
@@ -48,15 +51,10 @@ class Past(NamedTuple):
 
 
 class Taker(NamedTuple):
-    """A change that took room.
-
-    `before` and `after` are the room in the whole cloud; None if it is not known exactly.
-    """
+    """A change that took room, and what it had done."""
 
     change: Change
     undone: Undone
-    before: int | None
-    after: int | None
 
 
 class Takers(NamedTuple):
@@ -101,26 +99,21 @@ def find_takers(past: Past, promise: Promise, request: CandidateRequest) -> Take
     """Undo changes until `MAX_TAKERS` are found that took room, and the one that broke it."""
     room = capacity_of(past.snapshot, request).now
     is_broken = room.at_most < promise.count
-    after = room.at_least if room.is_exact else None
-    work = SlicedWork(CAPACITY_BUDGET)
-    former_room = RoomBefore(past.snapshot, request, work)
+    work = SlicedWork(BUDGET)
+    now = room.at_least if room.is_exact else None
+    former_room = RoomBefore(past.snapshot, request, now, work)
     listed, breaking, followed_to = list[Taker](), None, None
     for change in past.changes:
         if work.left <= 0 or (len(listed) >= MAX_TAKERS and (breaking or not is_broken)):
             break
         followed_to = change.row
         undone = former_room.undo(change.formers)
-        before = None if after is None or undone.taken is None else after + undone.taken
-        taker = Taker(change, undone, before, after)
-        if undone.taken is None:
-            has_taken = former_room.may_have_taken(change.formers)
-        else:
-            has_taken = undone.taken > 0
-        if has_taken:
-            listed.append(taker)
-        if is_broken and breaking is None and before is not None and before >= promise.count:
+        if not undone.has_taken:
+            continue
+        taker = Taker(change, undone)
+        listed.append(taker)
+        if is_broken and breaking is None and (undone.before or 0) >= promise.count:
             breaking = taker
-        after = before
     return Takers(room, listed[:MAX_TAKERS], breaking, followed_to)
 
 

@@ -17,6 +17,9 @@ from placement_insight.search.promised_room import has_pool
 from placement_insight.search.sliced_work import SlicedWork
 from placement_insight.search.tree_counts import TreeCounts
 
+# Stands for the trees of providers that are gone.
+_GONE = 0
+
 
 class Former(NamedTuple):
     """What a change made different of a provider, as it was before; None for what it left.
@@ -41,23 +44,30 @@ class Former(NamedTuple):
 class Undone(NamedTuple):
     """What a change had done to the room.
 
-    `taken` is the number of consumers for which it took room, negative where it made room; None
-    if unknown. `roots` are the uuids of the trees that lost room, or may have, and those of
-    providers that are gone.
+    `has_taken` is True if it took room, or may have. `taken` is the number of consumers for which
+    it did, negative where it made room; `before` and `after` are the numbers for which there was
+    room in all trees; None if unknown. `roots` are the uuids of the trees that lost room, or may
+    have, and those of providers that are gone.
     """
 
-    taken: int | None
-    roots: Sequence[str]
+    has_taken: bool
+    taken: int | None = None
+    before: int | None = None
+    after: int | None = None
+    roots: Sequence[str] = ()
 
 
 class RoomBefore:
     """Counts the consumers of a request for which changes took room.
 
-    The changes are those that led to a snapshot, given from the last one on. After a change of a
-    tree that is not known, its earlier ones are not known either.
+    The changes are those that led to a snapshot, given from the last one on; `room` is the number
+    in it, None if unknown. After a change of a tree that is not known, its earlier ones are not
+    known either.
     """
 
-    def __init__(self, snapshot: Snapshot, request: CandidateRequest, work: SlicedWork) -> None:
+    def __init__(
+        self, snapshot: Snapshot, request: CandidateRequest, room: int | None, work: SlicedWork
+    ) -> None:
         # Another thread may be adding to the pool of the given one.
         self._snapshot = snapshot.with_own_pool()
         self._request = request
@@ -66,12 +76,41 @@ class RoomBefore:
         # Of the trees without a class of the request, whatever else is not known of them.
         self._useless: set[int] = set()
         self._unknown: set[int] = set()
-        # By root; of all trees together if they share providers.
-        self._counts: dict[int | None, int | None] = {}
+        # By root; of all trees with None.
+        self._counts: dict[int | None, int | None] = {None: room}
 
-    def may_have_taken(self, formers: Sequence[Former]) -> bool:
-        """True if an unknown change may have taken room."""
-        return any(not former.only_releases and self._may_matter(former) for former in formers)
+    def undo(self, formers: Sequence[Former]) -> Undone:
+        """Undo a change."""
+        gone, of_trees = list[str](), dict[int, list[Former]]()
+        for former in formers:
+            root_id = self._snapshot.find_root(former.uuid)
+            if root_id is None:
+                gone.append(former.uuid)
+                self._unknown.add(_GONE)
+            else:
+                of_trees.setdefault(root_id, []).append(former)
+        uuids = {root_id: self._snapshot.tree(root_id).members[0].uuid for root_id in of_trees}
+        may_take = any(not former.only_releases for former in formers)
+        shares = any(SHARING_TRAIT in (former.traits or ()) for former in formers)
+        if shares or has_pool(self._snapshot, self._classes):
+            if not may_take:
+                # A count of all trees takes long.
+                self._undo(formers)
+                return Undone(False)
+            after, taken = self._count(None), self._undone(None, formers)
+            before, roots = self._count(None), [*uuids.values()]
+        else:
+            after = self._count(None)
+            by_root = {root_id: self._undone(root_id, some) for root_id, some in of_trees.items()}
+            known = [one for one in by_root.values() if one is not None]
+            taken = sum(known) if len(known) == len(by_root) else None
+            before = None if after is None or taken is None else after + taken
+            self._counts[None] = before
+            roots = [uuids[root] for root, one in by_root.items() if one is None or one > 0]
+        if gone or taken is None:
+            has_taken = may_take and any(map(self._may_matter, formers))
+            return Undone(has_taken, None, None, None, sorted([*roots, *gone]))
+        return Undone(taken > 0, taken, before, after, sorted(roots))
 
     def _may_matter(self, former: Former) -> bool:
         """True if the tree of a provider may have served the request, whatever its usage was."""
@@ -84,52 +123,26 @@ class RoomBefore:
         is_pool = provider.kind.profile.is_sharing and not self._classes.isdisjoint(classes)
         return is_pool or self._classes <= classes
 
-    def undo(self, formers: Sequence[Former]) -> Undone:
-        """Undo a change."""
-        gone, of_trees = list[str](), dict[int, list[Former]]()
-        for former in formers:
-            root_id = self._snapshot.find_root(former.uuid)
-            if root_id is None:
-                gone.append(former.uuid)
-            else:
-                of_trees.setdefault(root_id, []).append(former)
-        uuids = {root_id: self._snapshot.tree(root_id).members[0].uuid for root_id in of_trees}
-        if self._is_shared or any(SHARING_TRAIT in (former.traits or ()) for former in formers):
-            # With sharing providers the count of a tree depends on other trees.
-            taken = self._undone(None, [one for some in of_trees.values() for one in some])
-            return Undone(None if gone else taken, sorted([*uuids.values(), *gone]))
-        by_root = {
-            uuids[root_id]: self._undone(root_id, some) for root_id, some in of_trees.items()
-        }
-        roots = [uuid for uuid, amount in by_root.items() if amount is None or amount > 0]
-        known = [amount for amount in by_root.values() if amount is not None]
-        is_known = not gone and len(known) == len(by_root)
-        return Undone(sum(known) if is_known else None, sorted([*roots, *gone]))
-
-    @property
-    def _is_shared(self) -> bool:
-        return has_pool(self._snapshot, self._classes)
-
     def _undone(self, root_id: int | None, formers: Iterable[Former]) -> int | None:
         """Undo changes, and return how much room they took in a tree; with None, in all."""
         after = self._count(root_id)
-        for former in formers:
-            self._undo(former)
+        self._undo(formers)
         before = self._count(root_id)
         return None if before is None or after is None else before - after
 
-    def _undo(self, former: Former) -> None:
-        provider = self._snapshot.find_by_uuid(former.uuid)
-        root_id = self._snapshot.find_root(former.uuid)
-        if provider is None or root_id is None or root_id in self._unknown:
-            return
-        for known in (root_id, None):
-            self._counts.pop(known, None)
-        is_known = former.is_known and root_id not in self._useless
-        before = self._before(provider, former) if is_known else None
-        self._snapshot = before or self._snapshot
-        if before is None:
-            (self._unknown if self._may_matter(former) else self._useless).add(root_id)
+    def _undo(self, formers: Iterable[Former]) -> None:
+        for former in formers:
+            provider = self._snapshot.find_by_uuid(former.uuid)
+            if provider is None or provider.root_id in self._unknown:
+                continue
+            for known in (provider.root_id, None):
+                self._counts.pop(known, None)
+            is_known = former.is_known and provider.root_id not in self._useless
+            before = self._before(provider, former) if is_known else None
+            self._snapshot = before or self._snapshot
+            if before is None:
+                lost = self._unknown if self._may_matter(former) else self._useless
+                lost.add(provider.root_id)
 
     def _before(self, provider: Provider, former: Former) -> Snapshot | None:
         """Return the snapshot before a change; None if the change does not fit to it."""
@@ -158,21 +171,14 @@ class RoomBefore:
         if root_id is not None and root_id not in self._snapshot.indexes.roots:
             return 0
         if root_id not in self._counts:
-            count = (
-                capacity_of(self._snapshot, self._request, self._work).now
-                if root_id is None
-                else self._counted(root_id)
-            )
+            if root_id is None:
+                count = capacity_of(self._snapshot, self._request, self._work).now
+            else:
+                only = [self._snapshot.tree(root_id)]
+                now = TreeCounts(self._snapshot, self._request, self._work, only=only).now
+                count = Count(now.at_least, now.at_most)
             self._counts[root_id] = count.at_least if count.is_exact else None
         return self._counts[root_id]
-
-    def _counted(self, root_id: int) -> Count:
-        now = self._counts_of(root_id).now
-        return Count(now.at_least, now.at_most)
-
-    def _counts_of(self, root_id: int) -> TreeCounts:
-        only = [self._snapshot.tree(root_id)]
-        return TreeCounts(self._snapshot, self._request, self._work, only=only)
 
 
 def _row_before(row: ProviderRow, former: Former, used: Mapping[str, int]) -> ProviderRow:

@@ -199,10 +199,11 @@ export function select(options, chosen, onchange) {
  * @param {string} label
  * @param {string[]} columns
  * @param {Child[]} rows
+ * @param {number} [ofNumbers] the index of the first column of numbers
  */
-export function table(label, columns, rows) {
+export function table(label, columns, rows, ofNumbers = columns.length) {
   return h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': label},
     h('table', {},
-      h('thead', {}, h('tr', {}, columns.map((name) => h('th', {scope: 'col'}, name)))),
+      h('thead', {}, h('tr', {}, columns.map((name, index) => h('th', {scope: 'col', class: index >= ofNumbers ? 'right' : null}, name)))),
       h('tbody', {}, rows)));
 }

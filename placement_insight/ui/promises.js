@@ -122,26 +122,27 @@ export class PromisesView extends View {
 
   /** @param {Promised} promise @returns {Child} */
   promise(promise) {
-    const {name, state, request, refusal, notes} = promise;
+    const {name, request, refusal, notes} = promise;
     return h('section', {'aria-labelledby': 'promise', key: name},
       h('div', {class: 'title'}, h('h2', {id: 'promise'}, name, ': ', roomWords(promise)),
         h('a', {href: address('map', '', [['fit', request]])}, 'Where it fits')),
       refusal && h('p', {class: 'refusal'}, refusal),
       notes.map((note) => h('p', {class: 'quiet'}, note)),
-      refusal ? null : this.changes(promise, state === 'broken'));
+      refusal ? null : this.changes(promise));
   }
 
-  /** The latest changes that took room. @param {Promised} promise @param {boolean} isBroken @returns {Child} */
-  changes({name}, isBroken) {
-    const title = isBroken ? 'Changes that broke it' : 'Latest changes that took room';
+  /** The latest changes that took room. @param {Promised} promise @returns {Child} */
+  changes({name}) {
+    const title = h('h3', {id: 'takers'}, 'Latest changes that took room');
     const off = store.off('history');
-    if (off) return [h('h3', {id: 'takers'}, title), h('p', {class: 'quiet'}, off)];
+    if (off) return [title, h('p', {class: 'quiet'}, off)];
     const asked = this.ask(`${PROMISES}/${encodeURIComponent(name)}/takers`, {seconds: 20, read: get});
-    return [h('h3', {id: 'takers'}, title), this.shown(asked, (/** @type {Takers} */ {summary, takers, followed_to: from}) => [
+    return this.shown(asked, (/** @type {Takers} */ {summary, takers, followed_to: from}) => [
       summary && h('p', {id: 'summary'}, summary),
+      title,
       takers.length ? takersTable(takers)
         : h('p', {class: 'quiet', id: 'none'}, from ? ['The history has no change that took its room since ', moment(from), '.'] : 'The history has no changes.'),
-    ])];
+    ]);
   }
 }
 
@@ -154,5 +155,5 @@ function takersTable(takers) {
     h('td', {title: one.action}, requestLink(one, doneWords(one.action))),
     h('td', {}, one.roots.map(({uuid, name}, index) => [index ? ', ' : '', name === null ? uuid : h('a', {href: hostAddress(uuid)}, name)])),
     h('td', {class: 'right'}, one.taken === null ? unknown : number(one.taken)),
-    h('td', {class: 'right'}, one.room ? number(one.room.after) : unknown))));
+    h('td', {class: 'right'}, one.room ? number(one.room.after) : unknown))), 4);
 }
