@@ -118,7 +118,7 @@ def find_takers(past: Past, promise: Promise, request: CandidateRequest) -> Take
 
 
 class _Known:
-    """What the history knows of providers and consumers before some rows of providers."""
+    """The states of providers and consumers before some rows of providers, by the history."""
 
     def __init__(self, connection: Connection, snapshot: Snapshot, rows: Sequence[Row]) -> None:
         self._states = {row.id: _state(row) for row in rows}

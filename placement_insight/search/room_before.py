@@ -22,7 +22,7 @@ _GONE = 0
 
 
 class Former(NamedTuple):
-    """What a change made different of a provider, as it was before; None for what it left.
+    """A provider before a change, as far as the change made it different; otherwise None.
 
     `taken` has the amounts that the change took by class, negative where it released them.
     `inventories` has the members of each by class, without usage. `is_known` is False where it
@@ -42,7 +42,7 @@ class Former(NamedTuple):
 
 
 class Undone(NamedTuple):
-    """What a change had done to the room.
+    """The effect of a change on the room.
 
     `has_taken` is True if it took room, or may have. `taken` is the number of consumers for which
     it did, negative where it made room; `before` and `after` are the numbers for which there was
