@@ -60,10 +60,12 @@ class Writer:
     def write(self, method: str, path: str, body: Any = None) -> bool:
         """Make one change, unless it is refused."""
         answer = self.send(method, path, body)
-        assert answer.status in (200, 201, 204, 409), answer
-        if answer.status != 409:
+        # 400: a new host without inventory.
+        assert answer.status in (200, 201, 204, 400, 409), answer
+        is_made = answer.status < 300
+        if is_made:
             self.rooms[answer.headers['x-openstack-request-id']] = self.room()
-        return answer.status != 409
+        return is_made
 
     def room(self) -> dict[str, int]:
         promises = self.send('GET', '/insight/promises').json['promises']
