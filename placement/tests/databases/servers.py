@@ -133,11 +133,18 @@ class PrivateServer:
             return connection.scalar(sa.text(statement))
 
     def wait_until(self, query: str, *answers: object) -> None:
-        """Wait until a query returns one of these values."""
-        wait_until(
-            lambda: self.value(query) in answers,
-            lambda: f'{query}: {self.value(query)}\n{self.log()}',
-        )
+        """Wait until a query returns one of these values.
+
+        Until then it may fail: a node of Galera that joins the others refuses statements.
+        """
+
+        def returned() -> Any:
+            try:
+                return self.value(query)
+            except sa.exc.DBAPIError as error:
+                return error
+
+        wait_until(lambda: returned() in answers, lambda: f'{query}: {returned()}\n{self.log()}')
 
     def cut_transactions(self) -> int:
         """Kill the connections that are in a transaction; how many there were."""

@@ -220,7 +220,7 @@ def test_a_transaction_that_is_still_running_is_waited_for(database: Database) -
             with pytest.raises(concurrent.futures.TimeoutError):
                 outcome.result(timeout=0.5)
             connection.commit()
-            assert outcome.result(timeout=10) is True
+            assert outcome.result(timeout=60) is True
 
 
 def test_a_transaction_that_was_rolled_back_can_never_commit(database: Database) -> None:
