@@ -147,8 +147,8 @@ ANSWERS = {
         r'"name": "whole-numa-node"[^{}]*"state": "broken"', r'whole-numa-node +\| broken ',
     ),
     'Who broke it?': (
-        r'nova-compute-az3-numa-014',
-        r'inventories.set of az3-numa-014-node1 by nova-compute-az3-numa-014',
+        r'"summary": "Broken since .*: room for 4 became room for 3 when inventory was changed',
+        r'4 to 3: inventories.set by nova-compute-az3-numa-014 on az3-numa-014',
     ),
     'What changed in the last hour?': (
         r'"user_name": "nova-compute-az3-numa-014"',
