@@ -50,6 +50,12 @@ def main() -> int:
         help='innodb_flush_log_at_trx_commit of the nodes of Galera',
     )
     parser.add_argument(
+        '--patience',
+        type=float,
+        default=1,
+        help='how many times as long as on a quiet machine something may take without a fault',
+    )
+    parser.add_argument(
         '--keep',
         type=pathlib.Path,
         metavar='FILE',
@@ -63,7 +69,7 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     if arguments.judge:
-        return _print_judged(history.read(arguments.judge))
+        return _print_judged(history.read(arguments.judge), arguments.patience)
     if arguments.writers > 1 and arguments.database != 'galera':
         parser.error('of PostgreSQL only the primary can be written to')
     # A node that joins again refuses what the pool of connections sends it at first.
@@ -84,7 +90,7 @@ def main() -> int:
     if arguments.keep:
         history.write(seen, arguments.keep)
     _print_alerts(alerted)
-    return _print_judged(seen)
+    return _print_judged(seen, arguments.patience)
 
 
 def _about(region: services.Region) -> Mapping[str, str]:
@@ -100,12 +106,12 @@ def _about(region: services.Region) -> Mapping[str, str]:
     }
 
 
-def _print_judged(seen: History) -> int:
+def _print_judged(seen: History, patience: float) -> int:
     """Print what happened and what is wrong; return the exit status."""
     print('; '.join(seen.about.values()))
     _print_operations(seen.operations)
     _print_outages(seen.operations, seen.faults)
-    wrong = checker.judge(seen)
+    wrong = checker.judge(seen, patience)
     for line in wrong:
         print(line)
     number, share = checker.bound(seen.operations)

@@ -20,7 +20,8 @@ WRITES = ('claim', 'move', 'release')
 FELT = 8
 # Seconds after the end of a fault from which on it explains nothing.
 MARGIN = 10
-# Seconds that nothing may take without a fault, and that may pass without a write.
+# Seconds that nothing may take without a fault, and that may pass without a write. A busy machine
+# needs more: see `patience`.
 SLOW = 6
 STALL = 8
 # Writes of a kind that are refused one after the other, where none is made.
@@ -34,8 +35,11 @@ class Calm(NamedTuple):
     ended: float
 
 
-def judge(history: History) -> list[str]:
-    """The messages about the errors of a run."""
+def judge(history: History, patience: float = 1) -> list[str]:
+    """The messages about the errors of a run.
+
+    `patience` is how many times as long as on a quiet machine something may take.
+    """
     found = [*history.violations, *_compared_in_turn(history.comparisons)]
     # The hosts are made before the clients begin.
     begun = min((one.begun for one in history.operations if one.kind != READ), default=0.0)
@@ -48,6 +52,7 @@ def judge(history: History) -> list[str]:
             history.capacities,
             history.final,
             calms,
+            patience,
         )
     )
 
@@ -82,6 +87,7 @@ def check(
     capacities: Mapping[str, int],
     final: Mapping[str, Mapping[str, int]],
     calms: Sequence[Calm],
+    patience: float = 1,
 ) -> Iterator[str]:
     """The messages about errors.
 
@@ -90,9 +96,10 @@ def check(
     None if it may have gaps.
     """
     yield from _refusals(operations)
-    yield from _disturbed(operations, calms)
+    yield from _disturbed(operations, calms, SLOW * patience)
+    writes = [one for one in operations if one.kind != READ]
     for calm in calms:
-        yield from _stalls([one for one in operations if one.kind != READ], calm)
+        yield from _stalls(writes, calm, STALL * patience)
     yield from _final_state(holds, final)
     if history is not None:
         yield from _requests_in_history(operations, history)
@@ -109,7 +116,9 @@ def calms_between(faults: Iterable[Fault], end: float, begun: float = 0.0) -> li
     return [*calms, Calm(begun, end)] if end > begun else calms
 
 
-def _disturbed(operations: Iterable[Operation], calms: Sequence[Calm]) -> Iterator[str]:
+def _disturbed(
+    operations: Iterable[Operation], calms: Sequence[Calm], slow: float
+) -> Iterator[str]:
     """Requests that no fault explains: without an answer, or with a late one."""
     for one in operations:
         if not any(calm.begun <= one.begun and one.ended <= calm.ended for calm in calms):
@@ -117,18 +126,21 @@ def _disturbed(operations: Iterable[Operation], calms: Sequence[Calm]) -> Iterat
         took = one.ended - one.begun
         if not one.status:
             yield f'{one.kind} at {one.where} has no answer, without a fault: {one.text}'
-        elif took > SLOW:
+        elif took > slow:
             yield f'{one.kind} at {one.where} took {took:.1f} s without a fault'
 
 
-def _stalls(writes: Sequence[Operation], calm: Calm) -> Iterator[str]:
+def _stalls(writes: Sequence[Operation], calm: Calm, stall: float) -> Iterator[str]:
     """No write is made for long without a fault, or none of a kind that is often tried."""
     for kind in sorted({one.kind for one in writes}):
-        yield from _gaps(f'no {kind}', [one for one in writes if one.kind == kind], calm, TRIED)
-    yield from _gaps('no write', writes, calm, 0)
+        of_kind = [one for one in writes if one.kind == kind]
+        yield from _gaps(f'no {kind}', of_kind, calm, TRIED, stall)
+    yield from _gaps('no write', writes, calm, 0, stall)
 
 
-def _gaps(what: str, writes: Sequence[Operation], calm: Calm, tried: int) -> Iterator[str]:
+def _gaps(
+    what: str, writes: Sequence[Operation], calm: Calm, tried: int, stall: float
+) -> Iterator[str]:
     times = sorted(
         one.ended
         for one in writes
@@ -136,7 +148,7 @@ def _gaps(what: str, writes: Sequence[Operation], calm: Calm, tried: int) -> Ite
     )
     for begun, ended in itertools.pairwise([calm.begun, *times, calm.ended]):
         refused = sum(begun <= one.begun and one.ended <= ended for one in writes)
-        if ended - begun > STALL and refused >= tried:
+        if ended - begun > stall and refused >= tried:
             yield f'{what} was acknowledged for {ended - begun:.1f} s without a fault'
 
 

@@ -208,6 +208,23 @@ def test_a_late_answer_is_wrong_where_no_fault_explains_it() -> None:
     ]
 
 
+def test_a_busy_machine_may_take_longer_and_no_more() -> None:
+    late = [*often('claim', 204, 10, 24, 38), no_change(11, 19, 204)]
+    seen = History({}, 40, [], late, [], [], {}, [], {}, {})
+
+    assert checker.judge(seen) == [
+        'claim at balancer took 8.0 s without a fault',
+        'no write was acknowledged for 9.0 s without a fault',
+        'no write was acknowledged for 14.0 s without a fault',
+    ]
+    assert checker.judge(seen, patience=2) == []
+    longer = seen._replace(operations=[*often('claim', 204, 10, 38), no_change(11, 24, 204)])
+    assert checker.judge(longer, patience=2) == ['claim at balancer took 13.0 s without a fault']
+    assert checker.judge(longer._replace(operations=often('claim', 204, 10, 38)), patience=2) == [
+        'no write was acknowledged for 28.0 s without a fault'
+    ]
+
+
 def test_nothing_is_written_for_long_at_most_in_a_fault() -> None:
     assert judged(*often('claim', 204, 18, 26, 34)) == []
     assert judged(*often('claim', 204, 18, 27, 34), *often('read', 200, 20)) == [
