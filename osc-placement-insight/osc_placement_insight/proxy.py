@@ -31,6 +31,7 @@ ROUTE = re.compile(
     r'ui/(?:[a-z_]+\.[a-z]+)?'
     r'|names\.json'
     r'|insight'
+    r'|insight/promises/[a-z0-9][a-z0-9._-]{0,63}/takers'
     r'|insight/(?:allocation_candidates|capacity|changes|consumers|history|names|promises'
     r'|providers|unmet_demand|usages)'
 )

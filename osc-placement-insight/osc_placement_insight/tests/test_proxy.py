@@ -110,6 +110,7 @@ def page(server: Proxy, route: str = proxy.PAGE) -> str:
         'insight/allocation_candidates?resources=VCPU:1&required=!CUSTOM_A%20B',
         'insight',
         'insight/promises',
+        'insight/promises/gpu-lab.2/takers',
         'names.json',
     ],
 )
