@@ -159,7 +159,11 @@ def requests_of(rule: str) -> list[tuple[str, str]]:
 
 
 # Rules of administrators alone.
-OF_ADMINISTRATORS = {'placement:insight:history', 'placement:insight:promises:update'}
+OF_ADMINISTRATORS = {
+    'placement:insight:history',
+    'placement:insight:promises:takers',
+    'placement:insight:promises:update',
+}
 RULES = [rule.name for rule in policies.list_rules() if rule.name.startswith('placement:')]
 
 
