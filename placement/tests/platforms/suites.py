@@ -27,6 +27,8 @@ ORIGINS = ['apt-get', 'indextargets', '--format', '$(REPO_URI) $(ORIGIN) $(LABEL
 FILES = {
     'usr/sbin/policy-rc.d': '#!/bin/sh\nexit 101\n',
     'etc/dpkg/dpkg.cfg.d/platforms': machine.DPKG,
+    # The archive of the machine may be of an earlier day; a record names the versions that ran.
+    'etc/apt/apt.conf.d/platforms': 'Acquire::Check-Valid-Until "false";\n',
 }
 
 #: Mounts the first arguments, up to `--`, at their own places below the root; runs the rest there.
