@@ -136,13 +136,17 @@ def server_version(url: str) -> str:
 def checkout(suite: Suite, repository: pathlib.Path, commit: str) -> str:
     """Have a clone of the repository at a commit in the suite, with an environment; its path."""
     place = '/srv/placement'
-    clone = suite.root / place[1:]
-    if not clone.exists():
-        git('clone', '--quiet', '--no-checkout', str(repository), str(clone), at=repository)
-    git('fetch', '--quiet', str(repository), commit, at=clone)
-    git('checkout', '--quiet', '--force', '--detach', commit, at=clone)
+    clone_at(commit, repository, suite.root / place[1:])
     suite.run(['make', 'PYTHON=python3', '.venv/.testable'], place, files_of_pip())
     return place
+
+
+def clone_at(commit: str, repository: pathlib.Path, clone: pathlib.Path) -> None:
+    """Have a clone with the files of a commit of HEAD, whose name may be short."""
+    if not clone.exists():
+        git('clone', '--quiet', '--no-checkout', str(repository), str(clone), at=repository)
+    git('fetch', '--quiet', str(repository), 'HEAD', at=clone)
+    git('checkout', '--quiet', '--force', '--detach', commit, at=clone)
 
 
 def git(*arguments: str, at: pathlib.Path) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from placement.tests.platforms import record, suites
 from placement.tests.platforms.__main__ import PLATFORMS, counts
-from placement.tests.platforms.programs import version_of
+from placement.tests.platforms.programs import clone_at, git, version_of
 
 REPORT = """<?xml version="1.0" encoding="utf-8"?>
 <testsuites name="pytest tests">
@@ -107,3 +107,18 @@ def test_the_archive_is_that_of_the_machine() -> None:
 )
 def test_servers_say_their_versions(text: str, version: str) -> None:
     assert version_of(text) == version
+
+
+def test_a_clone_follows_the_commits_of_a_repository(tmp_path: pathlib.Path) -> None:
+    repository, clone = tmp_path / 'repository', tmp_path / 'clone'
+    repository.mkdir()
+    git('init', '--quiet', at=repository)
+    for text in ('first', 'second'):
+        (repository / 'file').write_text(text)
+        git('add', 'file', at=repository)
+        author = ('-c', 'user.name=somebody', '-c', 'user.email=somebody@example.org')
+        git(*author, 'commit', '--quiet', '--message', text, at=repository)
+
+        clone_at(git('rev-parse', '--short=10', 'HEAD', at=repository), repository, clone)
+
+        assert (clone / 'file').read_text() == text
