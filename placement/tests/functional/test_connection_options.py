@@ -402,6 +402,7 @@ def test_settings_of_the_server_change_no_answer(url: str) -> None:
 
 
 @on_postgresql
+@without_pooler
 @pytest.mark.parametrize(
     ('parameters', 'is_prepared'),
     [('', False), ('prepare_threshold=0', True), ('prepare_threshold=None', False)],

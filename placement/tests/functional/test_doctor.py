@@ -17,7 +17,7 @@ from placement.doctor.check import Check, Code, Deployment
 from placement.tests.unit.doctor.conftest import Configure, configure, directory, expect
 
 from .fixtures import databases
-from .fixtures.backends import on_mysql, on_postgresql, on_servers
+from .fixtures.backends import on_mysql, on_postgresql, on_servers, without_pooler
 
 __all__ = ['configure', 'directory']
 
@@ -100,6 +100,7 @@ def test_database_that_does_not_exist_is_a_failure(url: str, deploy: Deploy) -> 
     expect(database.check_connection(deploy(elsewhere)), Code.FAILURE, 'placement_nowhere')
 
 
+@without_pooler
 def test_account_that_may_not_write_is_a_failure(reader: str, deploy: Deploy) -> None:
     connection = database.check_connection(deploy(reader))
     expect(connection, Code.SUCCESS)
@@ -116,6 +117,7 @@ def test_wrong_password_is_a_failure(reader: str, deploy: Deploy) -> None:
 
 
 @on_postgresql
+@without_pooler
 def test_database_that_is_read_only_is_a_failure(deploy: Deploy) -> None:
     # Of its own, so that no other test gets it.
     own = databases.create_empty()

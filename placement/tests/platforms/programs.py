@@ -23,7 +23,7 @@ OVER_TCP = (
 
 
 class InSuite(servers.PrivateServer):
-    """A server whose programs are those of a suite, with nothing that has to survive a crash."""
+    """A server whose programs are those of a suite."""
 
     suite: ClassVar[Suite]
     user = 'nobody'
@@ -46,24 +46,14 @@ class InSuite(servers.PrivateServer):
 class MariadbInSuite(InSuite, servers.Mariadb):
     """MariaDB whose transactions do not overlook what another one has committed."""
 
-    options = (
-        '--innodb-snapshot-isolation=ON',
-        '--innodb-flush-log-at-trx-commit=0',
-        '--max-connections=500',
-    )
+    options = ('--innodb-snapshot-isolation=ON', '--max-connections=500')
 
 
 class MysqlInSuite(InSuite, servers.Mariadb):
     """MySQL, whose programs have other names."""
 
     server = 'mysqld'
-    options = (
-        '--innodb-flush-log-at-trx-commit=0',
-        '--max-connections=500',
-        '--skip-log-bin',
-        '--mysqlx=OFF',
-        '--secure-file-priv=',
-    )
+    options = ('--max-connections=500', '--skip-log-bin', '--mysqlx=OFF', '--secure-file-priv=')
 
     def initialise(self) -> None:
         statements = self.directory / 'users.sql'
@@ -81,7 +71,7 @@ class PostgresqlInSuite(InSuite, servers.Postgresql):
     """PostgreSQL with as many connections as the tests need."""
 
     def command(self) -> Sequence[str]:
-        return [*super().command(), '-c', 'max_connections=500', '-c', 'fsync=off']
+        return [*super().command(), '-c', 'max_connections=500']
 
 
 class PgbouncerInSuite(poolers.Pgbouncer):
