@@ -42,13 +42,13 @@ def _metrics(service: Service, extensions: Sequence[Extension]) -> Middleware | 
     if recorder is None or not service.conf.metrics.under_api:
         return None
     # Imported here because it is large, and disabled by default.
-    from placement.exporter import endpoint
-    from placement.exporter.gauges import Gauges
+    from placement.feed.gauges import Gauges
+    from placement.metrics import endpoint
 
     conf, database = service.conf, service.database
     added = [read for each in extensions for read in each.gauges(conf, database)]
     gauges = Gauges(conf, database, service.snapshots, added)
-    answer = endpoint.Endpoint(recorder.directory, gauges)
+    answer = endpoint.Endpoint(recorder.directory, extension.list_metrics(), gauges)
     return Middleware(libraries.AtPath, path=endpoint.PATH, special=answer)
 
 

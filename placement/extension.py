@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from oslo_policy import policy
@@ -18,18 +18,13 @@ from placement.conf.installed import OptionGroups, UnusableExtensionError
 from placement.metrics import catalog
 
 if TYPE_CHECKING:
-    from prometheus_client.core import Metric
-
     from placement.db.engine.database import Database
+    from placement.feed.gauges import ReadGauges
     from placement.feed.keeper import SnapshotKeeper
     from placement.http.route import AddedRoute
     from placement.http.service import WorkerPart
     from placement.middleware import Middleware
     from placement.schemas.common import Schema
-    from placement.search.model.snapshot import Snapshot
-
-# Reads gauges of a snapshot.
-ReadGauges = Callable[['Snapshot'], Iterable['Metric']]
 
 
 def _nothing(*_parts: object) -> tuple[()]:
@@ -97,6 +92,11 @@ class Extension:
 def list_installed() -> list[Extension]:
     """List the installed extensions that can be loaded, enabled or not."""
     return [found for found in installed.find().loaded.values() if isinstance(found, Extension)]
+
+
+def list_metrics() -> list[catalog.Metric]:
+    """List the metrics that processes count, those of installed extensions included."""
+    return [*catalog.METRICS, *(one for each in list_installed() for one in each.metrics)]
 
 
 def list_enabled(conf: ConfigOpts) -> list[Extension]:

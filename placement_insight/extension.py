@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from placement.conf import ConfigOpts
-from placement.extension import Extension, Fragments, ReadGauges
+from placement.extension import Extension, Fragments
 from placement_insight import counters, options, rules
 
 if TYPE_CHECKING:
     from placement.db.engine.database import Database
+    from placement.feed.gauges import ReadGauges
     from placement.feed.keeper import SnapshotKeeper
     from placement.http.route import AddedRoute
     from placement.http.service import WorkerPart

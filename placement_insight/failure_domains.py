@@ -9,7 +9,7 @@ from threading import Event
 from prometheus_client.core import Metric
 
 from placement import errors
-from placement.exporter import cloud
+from placement.feed import cloud_gauges
 from placement.feed.keeper import SnapshotKeeper
 from placement_insight.search.sliced_work import SlicedWork
 from placement_insight.search.what_if.survival import SURVIVAL_BUDGET, DomainLoss, Survival
@@ -39,7 +39,7 @@ class FailureDomains:
         """Yield the number of hosts in each state."""
         rows = [((state,), (count,)) for state, count in self._counted.items()]
         if rows:
-            yield from cloud.families([_GAUGE], ['state'], rows)
+            yield from cloud_gauges.families([_GAUGE], ['state'], rows)
 
     def ask_every(self, seconds: int, stopped: Event) -> None:
         """Compute the gauge now, and again at this interval until `stopped` is set.

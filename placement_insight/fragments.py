@@ -2,8 +2,10 @@
 """Fragments of OpenAPI documents for the questions below `/insight`."""
 
 import functools
+import pkgutil
 
-from placement import package_data
+import yaml
+
 from placement.extension import Fragments
 from placement.schemas.common import Schema
 from placement_insight.demand.handlers import VERDICTS
@@ -15,7 +17,7 @@ from placement_insight.what_if.schemas import VERBS
 @functools.cache
 def load_fragments() -> Fragments:
     """Load the descriptions of parameters and bodies, and the templates of replies."""
-    content = package_data.load(__package__ or '', 'openapi.yaml')
+    content = yaml.safe_load(pkgutil.get_data(__name__, 'openapi.yaml'))
     return Fragments(
         content['parameters'],
         content['members'],

@@ -12,9 +12,8 @@ from placement import errors
 from placement.conf import ConfigOpts, Error
 from placement.context import RequestContext
 from placement.db.engine.database import Database
-from placement.exporter import cloud
-from placement.exporter.gauges import usable
-from placement.extension import ReadGauges
+from placement.feed import cloud_gauges
+from placement.feed.gauges import ReadGauges, usable
 from placement.feed.keeper import SnapshotKeeper
 from placement.objects.allocation_candidate import check_names
 from placement.search.model.request import CandidateRequest
@@ -91,7 +90,7 @@ def _families(capacities: Mapping[str, RequestCapacity | None]) -> Sequence[Metr
         ([name], _REFUSED if capacity is None else _values(capacity))
         for name, capacity in capacities.items()
     ]
-    return cloud.families(names, ['request'], rows)
+    return cloud_gauges.families(names, ['request'], rows)
 
 
 def _values(capacity: RequestCapacity) -> Sequence[int]:

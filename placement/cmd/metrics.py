@@ -20,10 +20,10 @@ from placement.conf import ConfigOpts
 from placement.db.engine import failures
 from placement.db.engine.database import Database
 from placement.doctor import connection
-from placement.exporter.endpoint import Endpoint, start_server
-from placement.exporter.gauges import Gauges
+from placement.feed.gauges import Gauges, ReadGauges
 from placement.feed.keeper import SnapshotKeeper
 from placement.feed.sink import open_database
+from placement.metrics.endpoint import Endpoint, start_server
 from placement.wsgi.log_setup import start_logging
 
 NAME = 'placement-metrics'
@@ -79,7 +79,9 @@ def _serve(options: argparse.Namespace) -> None:
     start_logging(conf)
     host, port = options.listen
     with _database(conf) as database, _gauges(conf, database) as gauges:
-        endpoint = Endpoint(conf.metrics.directory, gauges, _WAIT_SECONDS, _MAX_WAITING)
+        metrics = extension.list_metrics()
+        directory = conf.metrics.directory
+        endpoint = Endpoint(directory, metrics, gauges, _WAIT_SECONDS, _MAX_WAITING)
         server, thread = _listen(endpoint, host, port)
         with server:
             host = f'[{host}]' if ':' in host else host
@@ -95,7 +97,7 @@ def _gauges(conf: ConfigOpts, database: Database) -> Iterator[Gauges]:
     """
     snapshots = SnapshotKeeper.from_conf(conf, database)
     with contextlib.ExitStack() as stack:
-        added = list[extension.ReadGauges]()
+        added = list[ReadGauges]()
         try:
             for each in extension.list_enabled(conf):
                 added += each.gauges(conf, database)

@@ -7,13 +7,15 @@ import collections
 import dataclasses
 import functools
 import json
+import pkgutil
 import random
 import shlex
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from placement import package_data
+import yaml
+
 from placement.objects.claim import Claim
 from placement.schemas.common import NOT_SENT
 from placement.search.model.capacity import Capacity
@@ -83,7 +85,7 @@ FreeAmounts = dict[tuple[str, str], int]
 
 def make_cloud(seed: int = SEED) -> Cloud:
     """Generate the cloud of a seed, the same each time."""
-    data = package_data.load(__package__, 'cloud.yaml')
+    data = yaml.safe_load(pkgutil.get_data(__name__, 'cloud.yaml'))
     storage = _provider(data['storage']['name'], data['storage'], data['storage']['aggregates'])
     hosts = list(_hosts(data))
     providers = [storage, *(provider for host in hosts for provider in host.providers)]
@@ -276,7 +278,7 @@ class _Names(dict[str, str]):
 
 def list_problems() -> list[DemoProblem]:
     """List the problems of the cloud."""
-    data = package_data.load(__package__, 'problems.yaml')
+    data = yaml.safe_load(pkgutil.get_data(__name__, 'problems.yaml'))
     names = _Names(data['queries'])
     return [
         DemoProblem(
@@ -291,5 +293,5 @@ def list_problems() -> list[DemoProblem]:
 
 def list_searches_in_vain() -> dict[str, str]:
     """Return queries without candidates, by the ids of the requests that send them."""
-    data = package_data.load(__package__, 'problems.yaml')
+    data = yaml.safe_load(pkgutil.get_data(__name__, 'problems.yaml'))
     return {key: data['queries'][name] for key, name in data['searches_in_vain'].items()}

@@ -7,11 +7,13 @@ the history lists rows by id.
 
 from __future__ import annotations
 
+import pkgutil
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from placement import package_data
+import yaml
+
 from placement.db.engine.database import Database
 from placement.db.mode import Mode
 from placement.objects.claim import Claim
@@ -59,7 +61,9 @@ class LastHour:
     def __init__(self, client: Client, cloud: Cloud) -> None:
         self._client = client
         self._cloud = cloud
-        self._data: Mapping[str, Any] = package_data.load(__package__, 'last_hour.yaml')
+        self._data: Mapping[str, Any] = yaml.safe_load(
+            pkgutil.get_data(__name__, 'last_hour.yaml')
+        )
         # Ages in seconds of requests by id, of promises by name, and of consumers by uuid.
         self._requests: dict[str, int] = {}
         self._promises: dict[str, int] = {}

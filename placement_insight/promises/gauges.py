@@ -8,7 +8,7 @@ from prometheus_client.core import Metric
 from placement.conf import ConfigOpts
 from placement.context import RequestContext
 from placement.db.engine.database import Database
-from placement.exporter import cloud
+from placement.feed import cloud_gauges
 from placement.search.model.snapshot import Snapshot
 from placement_insight.promises import promise as promises
 from placement_insight.promises.promise import PromiseReport
@@ -35,13 +35,13 @@ class PromiseGauges:
         found = promises.list_promises(self._context)
         reports = promises.report_promises(self._context, snapshot, found)
         numbers = [([report.promise.name], _values(report)) for report in reports]
-        yield from cloud.families(_NUMBERS, ['promise'], numbers)
+        yield from cloud_gauges.families(_NUMBERS, ['promise'], numbers)
         states = [
             ([report.promise.name, state.value], [report.state is state])
             for report in reports
             for state in PromiseState
         ]
-        yield from cloud.families(_STATE, ['promise', 'state'], states)
+        yield from cloud_gauges.families(_STATE, ['promise', 'state'], states)
 
 
 def _values(report: PromiseReport) -> Sequence[int]:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The API as an OpenAPI document, derived from the routes, the history and the schemas."""
 
-from placement import package_data
+import pkgutil
+
+import yaml
 
 # The parts that are the same at all microversions.
-FRAGMENTS = package_data.load(__name__, 'fragments.yaml')
+FRAGMENTS = yaml.safe_load(pkgutil.get_data(__name__, 'fragments.yaml'))

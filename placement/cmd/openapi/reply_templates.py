@@ -10,10 +10,13 @@ them with the responses of the service at every microversion.
 from __future__ import annotations
 
 import functools
+import pkgutil
 from collections.abc import Mapping
 from typing import Any
 
-from placement import extension, package_data
+import yaml
+
+from placement import extension
 from placement.http.reply import Handler, Reply
 from placement.schemas import common, inventory
 from placement.schemas.common import Schema, an_object, keyed_by
@@ -139,7 +142,7 @@ def _nullable(schema: Schema) -> Schema:
 @functools.cache
 def _replies() -> dict[str, Mapping[str, Any]]:
     """The templates of replies by module and name of the handler, including extensions."""
-    content = package_data.load(__package__, 'replies.yaml')
+    content = yaml.safe_load(pkgutil.get_data(__name__, 'replies.yaml'))
     replies: dict[str, Mapping[str, Any]] = content['replies']
     for each in extension.list_installed():
         replies |= each.fragments().replies

@@ -6,7 +6,8 @@ import pathlib
 import warnings
 from collections.abc import Callable, Mapping
 
-from placement.exporter import endpoint
+from placement.extension import list_metrics
+from placement.metrics import endpoint
 
 Samples = Mapping[str, float]
 
@@ -17,7 +18,7 @@ def samples(directory: pathlib.Path) -> Samples:
     Without counters that are 0.
     """
     found = {}
-    for metric in endpoint.read_counts(str(directory)):
+    for metric in endpoint.read_counts(str(directory), list_metrics()):
         for sample in metric.samples:
             if metric.type == 'counter' and not sample.value:
                 continue

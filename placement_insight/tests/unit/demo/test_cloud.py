@@ -2,10 +2,11 @@
 """The cloud of the demonstration, in memory."""
 
 import collections
+import pkgutil
 
 import pytest
+import yaml
 
-from placement import package_data
 from placement_insight.demo_cloud import cloud
 from placement_insight.demo_cloud.cloud import Cloud, DemoProvider
 
@@ -29,7 +30,10 @@ def test_seed_alone_makes_the_claims_differ(made: Cloud) -> None:
 
 def test_aggregates_and_flavors_have_names(made: Cloud) -> None:
     aggregates = {uuid for one in made.providers for uuid in map(cloud.uuid_of, one.aggregates)}
-    assert package_data.load(cloud.__package__, 'aggregate_names.yaml').keys() == aggregates
+    assert (
+        yaml.safe_load(pkgutil.get_data(cloud.__name__, 'aggregate_names.yaml')).keys()
+        == aggregates
+    )
 
 
 def test_what_is_in_use_fits_but_where_inventories_shrank(made: Cloud) -> None:

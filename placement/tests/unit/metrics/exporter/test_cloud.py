@@ -3,7 +3,7 @@
 
 import math
 
-from placement.exporter import cloud
+from placement.feed import cloud_gauges
 from placement.search.model.snapshot import Snapshot
 from placement.tests.unit.search import cloud as clouds
 from placement.tests.unit.search.cloud import provider
@@ -13,7 +13,7 @@ def gauges(snapshot: Snapshot) -> dict[str, float]:
     """The values by name, or by name and resource class."""
     return {
         sample.name + ''.join(f' {value}' for value in sample.labels.values()): sample.value
-        for metric in cloud.read(snapshot)
+        for metric in cloud_gauges.read(snapshot)
         for sample in metric.samples
     }
 
@@ -71,7 +71,9 @@ def test_aggregates_with_a_name_have_what_is_in_trees_of_their_members() -> None
     )
     found = {
         (sample.name, *sample.labels.values()): sample.value
-        for metric in cloud.read_aggregates(snapshot, {'a': 'zone1', 'b': 'zone1', 'x': 'empty'})
+        for metric in cloud_gauges.read_aggregates(
+            snapshot, {'a': 'zone1', 'b': 'zone1', 'x': 'empty'}
+        )
         for sample in metric.samples
     }
 
@@ -94,7 +96,7 @@ def test_providers_have_the_names_and_labels_of_openstack_exporter() -> None:
     )
     found = [
         (sample.name.removeprefix('openstack_placement_resource_'), sample.labels, sample.value)
-        for metric in cloud.read_providers(snapshot, {1: 'cmp-1.example'})
+        for metric in cloud_gauges.read_providers(snapshot, {1: 'cmp-1.example'})
         for sample in metric.samples
     ]
 

@@ -9,8 +9,8 @@ import threading
 
 import pytest
 
-from placement.exporter import endpoint
-from placement.metrics import catalog
+from placement.metrics import catalog, endpoint
+from placement.metrics.catalog import METRICS
 from placement.metrics.recorder import Recorder
 from placement.tests.unit.metrics.processes import samples
 
@@ -130,7 +130,7 @@ def test_a_damaged_file_is_an_error(tmp_path: pathlib.Path, damage: bytes | str)
 def test_counters_are_shown_before_anything_is_counted(tmp_path: pathlib.Path) -> None:
     shown = {
         (sample.name, *sample.labels.values()): sample.value
-        for metric in endpoint.read_counts(str(tmp_path))
+        for metric in endpoint.read_counts(str(tmp_path), METRICS)
         for sample in metric.samples
     }
 

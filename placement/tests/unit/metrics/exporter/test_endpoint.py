@@ -12,8 +12,9 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from placement import errors
-from placement.exporter.endpoint import PATH, Endpoint, ReadCloud
 from placement.metrics import catalog
+from placement.metrics.catalog import METRICS
+from placement.metrics.endpoint import PATH, Endpoint, ReadCloud
 from placement.metrics.recorder import Recorder
 from placement.middleware import libraries
 from placement.tests.unit.middleware.samples import Inner, ask
@@ -35,7 +36,7 @@ def directory(tmp_path: pathlib.Path) -> Iterator[str]:
 
 
 def values(directory: str, read_cloud: ReadCloud = one_gauge) -> dict[str, float]:
-    answer = ask(Endpoint(directory, read_cloud), '/metrics')
+    answer = ask(Endpoint(directory, METRICS, read_cloud), '/metrics')
     assert answer.status_int == 200
     assert answer.content_type == 'text/plain'
     assert answer.content_length == len(answer.body)
@@ -83,7 +84,7 @@ def test_missing_directory_and_damaged_file_are_503(
         directory += '/missing'
     else:
         pathlib.Path(directory, 'counter_1.db').write_bytes(content)
-    answer = ask(Endpoint(directory, one_gauge), '/metrics')
+    answer = ask(Endpoint(directory, METRICS, one_gauge), '/metrics')
 
     assert (answer.status_int, answer.body) == (503, b'')
     assert 'The files with the metrics cannot be read' in caplog.text
@@ -95,7 +96,7 @@ def test_a_scrape_waits_for_another_no_longer_than_it_may(directory: str) -> Non
         assert (answer.status_int, answer.headers['Retry-After']) == (503, '1')
         yield from one_gauge()
 
-    asked = Endpoint(directory, ask_again, wait_seconds=0.01)
+    asked = Endpoint(directory, METRICS, ask_again, wait_seconds=0.01)
     assert b'placement_cloud_readable 1' in ask(asked, '/metrics').body
 
 
@@ -109,7 +110,7 @@ def test_one_scrape_waits_for_another_and_more_are_refused(directory: str) -> No
             assert ask(asked, '/metrics').status_int == 503
         yield from one_gauge()
 
-    asked = Endpoint(directory, read_cloud, wait_seconds=TIMEOUT)
+    asked = Endpoint(directory, METRICS, read_cloud, wait_seconds=TIMEOUT)
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         assert ask(asked, '/metrics').status_int == 200
         assert waiting[0].result(TIMEOUT).status_int == 200
@@ -118,7 +119,7 @@ def test_one_scrape_waits_for_another_and_more_are_refused(directory: str) -> No
 def test_get_answers_in_the_same_format_whatever_the_client_accepts_and_head_without_body(
     directory: str,
 ) -> None:
-    scrape = Endpoint(directory, one_gauge)
+    scrape = Endpoint(directory, METRICS, one_gauge)
     accept = 'application/openmetrics-text; version=1.0.0'
     answer = ask(scrape, '/metrics?name[]=other', accept=accept, accept_encoding='gzip')
 
@@ -130,7 +131,7 @@ def test_get_answers_in_the_same_format_whatever_the_client_accepts_and_head_wit
 
 @pytest.mark.parametrize('path', ['/', '/metrics/', '/Metrics', '/traits/metrics'])
 def test_other_paths_reach_the_application(directory: str, path: str) -> None:
-    application = libraries.AtPath(Inner(), PATH, Endpoint(directory, one_gauge))
+    application = libraries.AtPath(Inner(), PATH, Endpoint(directory, METRICS, one_gauge))
 
     assert ask(application, path).status_int == 204
     assert ask(application, '/metrics').status_int == 200

@@ -3,35 +3,32 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from wsgiref.simple_server import WSGIServer
 from wsgiref.types import StartResponse, WSGIEnvironment
 
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import Metric as Family
 from prometheus_client.exposition import make_wsgi_app, start_wsgi_server
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from placement import errors, extension
-from placement.metrics import catalog
-from placement.metrics.catalog import Kind
+from placement import errors
+from placement.metrics.catalog import Kind, Metric
 from placement.metrics.slot import readable_files
 
 
-def read_counts(directory: str) -> Iterator[Metric]:
-    """The counted metrics of the catalog and of extensions, in their order.
-
-    Metrics of other releases are left out.
+def read_counts(directory: str, metrics: Iterable[Metric]) -> Iterator[Family]:
+    """The counts of these metrics, in their order; those of other releases are left out.
 
     :raises Exception: the directory cannot be read, or a file in it is damaged
     """
     merged = {
         family.name: family for family in MultiProcessCollector.merge(readable_files(directory))
     }
-    added = [metric for each in extension.list_installed() for metric in each.metrics]
-    for metric in (*catalog.METRICS, *added):
+    for metric in metrics:
         kind = metric.kind.value.partition('_')[0]
-        family = Metric(metric.family, metric.help, kind)
+        family = Family(metric.family, metric.help, kind)
         if metric.family in merged:
             family.samples = merged[metric.family].samples
         if not all(sample.value >= 0 for sample in family.samples):
@@ -44,7 +41,7 @@ def read_counts(directory: str) -> Iterator[Metric]:
             yield family
 
 
-def _known_labels(metric: catalog.Metric) -> list[tuple[str, ...]]:
+def _known_labels(metric: Metric) -> list[tuple[str, ...]]:
     """The labels under which a counter is shown before anything was counted."""
     if metric.kind is not Kind.COUNTER:
         return []
@@ -62,23 +59,24 @@ SECONDS_TO_WAIT = 1.0
 
 #: Reads the gauges of the cloud; raises `errors.ServiceUnavailable` if the database does not
 #: answer.
-ReadCloud = Callable[[], Iterable[Metric]]
+ReadCloud = Callable[[], Iterable[Family]]
 
 
 class _Scrape(Collector):
     """The metrics of one scrape."""
 
-    def __init__(self, directory: str, read_cloud: ReadCloud) -> None:
+    def __init__(self, directory: str, metrics: Sequence[Metric], read_cloud: ReadCloud) -> None:
         self._directory = directory
+        self._metrics = metrics
         self._read_cloud = read_cloud
 
-    def collect(self) -> Iterator[Metric]:
+    def collect(self) -> Iterator[Family]:
         """The counts, and the gauges of the cloud if they can be read.
 
         :raises Exception: see `read_counts`
         """
-        yield from read_counts(self._directory)
-        cloud: list[Metric] = []
+        yield from read_counts(self._directory, self._metrics)
+        cloud: list[Family] = []
         try:
             cloud = list(self._read_cloud())
         except errors.ServiceUnavailable as error:
@@ -104,6 +102,7 @@ class Endpoint:
     def __init__(
         self,
         directory: str,
+        metrics: Sequence[Metric],
         read_cloud: ReadCloud,
         wait_seconds: float = SECONDS_TO_WAIT,
         max_waiting: int = MAX_WAITING,
@@ -112,7 +111,7 @@ class Endpoint:
         self._lock = threading.Lock()
         self._waiting = threading.BoundedSemaphore(max_waiting)
         self.registry = CollectorRegistry()
-        self.registry.register(_Scrape(directory, read_cloud))
+        self.registry.register(_Scrape(directory, metrics, read_cloud))
         self._application = make_wsgi_app(self.registry, disable_compression=True)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

@@ -2,7 +2,7 @@
 """`Gauges`: the gauges that a scrape reads from the database and the process's snapshot."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -13,11 +13,14 @@ from placement.db.engine.database import Database
 from placement.db.mode import Mode
 from placement.db.statements import providers
 from placement.db.transaction import in_transaction
-from placement.exporter import cloud
-from placement.extension import ReadGauges
+from placement.feed import cloud_gauges
 from placement.feed.change_feed import ChangeFeed
 from placement.feed.keeper import SnapshotKeeper
 from placement.metrics.named_files import UnusableFile, read_aggregate_names
+from placement.search.model.snapshot import Snapshot
+
+#: Reads gauges of a snapshot.
+ReadGauges = Callable[[Snapshot], Iterable[Metric]]
 
 
 @in_transaction(Mode.READ)
@@ -63,17 +66,17 @@ class Gauges:
     def __call__(self) -> Iterator[Metric]:
         snapshot = self._snapshots.current()
         context = RequestContext(database=self._database)
-        yield from cloud.read(snapshot)
+        yield from cloud_gauges.read(snapshot)
         yield GaugeMetricFamily(
             'placement_change_feed_entries',
             'Entries of the change feed, of which old ones are removed in blocks.',
             count_feed_entries(context),
         )
         if self._aggregates:
-            yield from cloud.read_aggregates(snapshot, self._aggregates)
+            yield from cloud_gauges.read_aggregates(snapshot, self._aggregates)
         if self._per_provider:
             names = list_provider_names(context)
-            yield from cloud.read_providers(snapshot, names)
+            yield from cloud_gauges.read_providers(snapshot, names)
         for read in self._added:
             yield from read(snapshot)
 
