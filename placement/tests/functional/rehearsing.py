@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cloud, its dump and a log for tests of the rehearsal, and differences to be found."""
 
+import contextlib
 import os
 import pathlib
 import sqlite3
@@ -76,7 +77,7 @@ def dump(url: str, path: pathlib.Path) -> None:
     """Write a dump as an operator does."""
     parsed = sa.make_url(url)
     if parsed.get_backend_name() == 'sqlite':
-        with sqlite3.connect(str(parsed.database)) as connection:
+        with contextlib.closing(sqlite3.connect(str(parsed.database))) as connection:
             path.write_text('\n'.join(connection.iterdump()))
         return
     name = str(parsed.database)
