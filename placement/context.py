@@ -59,17 +59,11 @@ class RequestContext(oslo_context.RequestContext):
     database.
     """
 
-    database: Database
-
-    def __init__(
-        self, database: Database | None = None, allow_replica_read: bool = False, **identity: Any
-    ) -> None:
+    def __init__(self, database: Database | None = None, **identity: Any) -> None:
         super().__init__(**identity)
-        if database is not None:
-            self.database = database
-        self.allow_replica_read = allow_replica_read
-        self.sinks: Sequence[Sink] = ()
         self._open: OpenTransaction | None = None
+        if database is not None:
+            self.attach(database)
 
     def attach(
         self, database: Database, allow_replica_read: bool = False, sinks: Sequence[Sink] = ()

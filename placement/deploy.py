@@ -19,7 +19,7 @@ from placement.extension import Extension
 from placement.feed.keeper import SnapshotKeeper
 from placement.feed.sink import open_database
 from placement.http.searches import Searches
-from placement.http.service import Service, WorkerPart
+from placement.http.service import Service
 from placement.middleware import (
     Middleware,
     after_answer,
@@ -49,7 +49,7 @@ def _metrics(service: Service, extensions: Sequence[Extension]) -> Middleware | 
     added = [read for each in extensions for read in each.gauges(conf, database)]
     gauges = Gauges(conf, database, service.snapshots, added)
     answer = endpoint.Endpoint(recorder.directory, extension.list_metrics(), gauges)
-    return Middleware(libraries.AtPath, path=endpoint.PATH, special=answer)
+    return functools.partial(libraries.AtPath, path=endpoint.PATH, special=answer)
 
 
 def middleware(
@@ -63,19 +63,19 @@ def middleware(
     recorder = service.database.recorder
     tasks = [service.searches, *(task for part in service.parts for task in part.tasks)]
     return (
-        Middleware(after_answer.AfterAnswer, tasks=tasks),
-        Middleware(body_limit.RequestMethod),
-        None if recorder is None else Middleware(HTTPMetrics, recorder=recorder),
+        functools.partial(after_answer.AfterAnswer, tasks=tasks),
+        body_limit.RequestMethod,
+        None if recorder is None else functools.partial(HTTPMetrics, recorder=recorder),
         libraries.proxy_headers(conf),
-        Middleware(request_log.RequestLog, slow_seconds=options.slow_request_seconds),
-        Middleware(body_limit.BodyLimit, most=options.max_request_body_size),
-        Middleware(libraries.Healthcheck, conf=conf, check=check),
+        functools.partial(request_log.RequestLog, slow_seconds=options.slow_request_seconds),
+        functools.partial(body_limit.BodyLimit, most=options.max_request_body_size),
+        functools.partial(libraries.with_healthcheck, conf=conf, check=check),
         _metrics(service, extensions),
         *(row for each in extensions for row in each.middleware(conf)),
         libraries.cross_origin(conf),
         identity.row(conf),
-        Middleware(identity.ContextBuilder),
-        Middleware(fault_barrier.FaultBarrier),
+        identity.ContextBuilder,
+        fault_barrier.FaultBarrier,
     )
 
 
@@ -136,7 +136,7 @@ def application_on(database: Database, config: ConfigOpts) -> WSGIApplication:
 
 def service_on(database: Database, config: ConfigOpts, extensions: Sequence[Extension]) -> Service:
     """Return the parts that the handlers of a worker use."""
-    parts = _parts(database, config, extensions)
+    parts = [part for each in extensions for part in each.worker_parts(config, database)]
     observers = [observer for part in parts for observer in part.observers]
     log_searches = config.placement.log_searches
     return Service(
@@ -146,12 +146,6 @@ def service_on(database: Database, config: ConfigOpts, extensions: Sequence[Exte
         Searches(log_searches, observers, database.recorder),
         parts,
     )
-
-
-def _parts(
-    database: Database, config: ConfigOpts, extensions: Sequence[Extension]
-) -> list[WorkerPart]:
-    return [part for each in extensions for part in each.worker_parts(config, database)]
 
 
 @contextlib.contextmanager
@@ -165,7 +159,6 @@ def context_of_command(config: ConfigOpts, action: str) -> Iterator[RequestConte
     with open_database(config) as database:
         revisions.require_newest(database.engine)
         context = RequestContext(database)
-        parts = _parts(database, config, extension.list_enabled(config))
-        sinks = [sink for part in parts for sink in part.sinks(context, action)]
-        context.attach(database, sinks=sinks)
+        service = service_on(database, config, extension.list_enabled(config))
+        context.attach(database, sinks=service.sinks(context, action))
         yield context

@@ -6,7 +6,6 @@ for Python").
 """
 
 import io
-from types import TracebackType
 from typing import Any
 from wsgiref.types import WSGIApplication
 
@@ -55,12 +54,7 @@ class PlacementDirect:
             raise_exc=False,
         )
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._transport.close()
         self._database.dispose()
 

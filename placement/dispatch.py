@@ -105,12 +105,12 @@ class Application:
         """Raise `errors.PolicyNotAuthorised` unless the rule of the route allows the caller."""
         if route.is_public:
             return
-        context, target = request.context, None
+        context = request.context
+        project_id = context.project_id
         if route.names_project:
             project_id = request.unvalidated('project_id')
-            target = {'project_id': project_id, 'user_id': context.user_id}
         rule = self._rules[route.method, route.path]
-        self.enforcer.authorise(context, rule.name, target)
+        self.enforcer.authorise(context, rule.name, project_id)
 
     def _not_introduced(self, route: Route, api: Api) -> errors.PlacementError:
         """The error at versions older than the route."""

@@ -8,6 +8,7 @@ that it uses.
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -37,10 +38,9 @@ def _worker_parts(conf: ConfigOpts, database: Database) -> Sequence[WorkerPart]:
 
 
 def _middleware(conf: ConfigOpts) -> Sequence[Middleware]:
-    from placement.middleware import Middleware
     from placement_insight.page import Page
 
-    return [Middleware(Page, cloud_name=conf.ui.cloud_name)] if conf.ui.enabled else []
+    return [functools.partial(Page, cloud_name=conf.ui.cloud_name)] if conf.ui.enabled else []
 
 
 def _gauges(conf: ConfigOpts, database: Database) -> Sequence[ReadGauges]:

@@ -16,9 +16,7 @@ from oslo_context.context import RequestContext
 from placement.conf import ConfigOpts
 from placement.db.changes import Sink
 from placement.db.engine.database import Database
-from placement.http.searches import Observer
-from placement.http.service import Task, WorkerPart
-from placement.objects.allocation_candidate import OfferOf
+from placement.http.service import WorkerPart
 from placement_insight.demand.keeper import UnmetDemand
 from placement_insight.demand.observer import MissObserver
 from placement_insight.errors import InsightBusy, InsightOff
@@ -126,6 +124,10 @@ class Insight(WorkerPart):
             UnmetDemand(database, self.failures) if 'unmet_demand' in enabled else None
         )
         self.keeping = Keeping(database, self.failures) if keeps_promises else None
+        self.observers = (MissObserver(self.unmet_demand, self.failures),)
+        self.offers = () if self.keeping is None else (self.keeping.offer,)
+        keepers = (self.unmet_demand, self.change_history)
+        self.tasks = [keeper for keeper in keepers if keeper is not None]
         self._asked = threading.Lock()
         self._waiting = threading.BoundedSemaphore(MAX_WAITING)
 
@@ -172,22 +174,6 @@ class Insight(WorkerPart):
         if self.change_history is None:
             return ()
         return (self.change_history.sink(context, action),)
-
-    @property
-    def observers(self) -> Sequence[Observer]:
-        """Return the observer that explains searches without candidates."""
-        return (MissObserver(self.unmet_demand, self.failures),)
-
-    @property
-    def offers(self) -> Sequence[OfferOf]:
-        """Return the filter that withholds promised room."""
-        return () if self.keeping is None else (self.keeping.offer,)
-
-    @property
-    def tasks(self) -> Sequence[Task]:
-        """Return the keepers that write after an answer was sent."""
-        keepers = (self.unmet_demand, self.change_history)
-        return [keeper for keeper in keepers if keeper is not None]
 
     def flush(self) -> None:
         """Write the searches that this worker keeps in memory, so that answers include them."""

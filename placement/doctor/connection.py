@@ -3,7 +3,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import sqlalchemy as sa
 
@@ -90,11 +90,12 @@ def settings(engine: sa.Engine) -> Mapping[str, str]:
 
     Empty for SQLite. Values of MySQL and MariaDB are in lower case.
     """
-    reader = _READERS.get(engine.dialect.name)
-    if reader is None:
-        return {}
     with engine.connect() as connection:
-        return reader(connection)
+        if engine.dialect.name == 'postgresql':
+            return _postgresql_settings(connection)
+        if engine.dialect.name in ('mysql', 'mariadb'):
+            return _mysql_settings(connection)
+    return {}
 
 
 def _mysql_settings(connection: sa.Connection) -> Mapping[str, str]:
@@ -109,10 +110,3 @@ def _postgresql_settings(connection: sa.Connection) -> Mapping[str, str]:
     found = {name: str(value) for name, value in connection.execute(statement.bindparams(names))}
     standbys = connection.scalar(sa.text('SELECT count(*) FROM pg_stat_replication'))
     return {**found, STANDBYS: str(standbys)}
-
-
-_READERS: Mapping[str, Callable[[sa.Connection], Mapping[str, str]]] = {
-    'mysql': _mysql_settings,
-    'mariadb': _mysql_settings,
-    'postgresql': _postgresql_settings,
-}

@@ -177,20 +177,18 @@ def fold(history: Iterable[Microversion]) -> Apis:
 def extended(history: Sequence[Microversion], routes: Sequence[AddedRoute]) -> list[Microversion]:
     """A history with the actions of extensions.
 
-    An action with `like` appears with that action of the core, others at the oldest version.
+    An action appears with the action of the core that it is like.
     """
-    return [_with_added(change, routes, change is history[0]) for change in history]
+    return [_with_added(change, routes) for change in history]
 
 
-def _with_added(
-    change: Microversion, routes: Sequence[AddedRoute], is_oldest: bool
-) -> Microversion:
-    new = [route for route in routes if _comes_with(change, route, is_oldest)]
+def _with_added(change: Microversion, routes: Sequence[AddedRoute]) -> Microversion:
+    new = [route for route in routes if route.like in change.serves]
     queries = {route.action: route.query for route in new if route.query is not None}
     queries |= {
         route.action: route.extends(change.queries[route.like])
         for route in routes
-        if route.extends is not None and route.like is not None and route.like in change.queries
+        if route.extends is not None and route.like in change.queries
     }
     bodies = {route.action: route.body for route in new if route.body is not None}
     return dataclasses.replace(
@@ -199,10 +197,6 @@ def _with_added(
         accepts={**change.accepts, **bodies},
         queries={**change.queries, **queries},
     )
-
-
-def _comes_with(change: Microversion, route: AddedRoute, is_oldest: bool) -> bool:
-    return is_oldest if route.like is None else route.like in change.serves
 
 
 def _gathered(steps: Iterable[Mapping[str, Any]]) -> Mapping[str, tuple[Any, ...]]:

@@ -61,7 +61,7 @@ class AddedRoute(Route):
     # The schemas of the body and of the query.
     body: Schema | None = None
     query: Schema | None = None
-    like: str | None = None
+    like: str = 'root.show'
     # Derives the schema of its query from the schema of `like`, at each microversion.
     extends: Callable[[Schema], Schema] | None = None
     guard: Guard = lambda _service: contextlib.nullcontext()

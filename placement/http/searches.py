@@ -131,24 +131,19 @@ class Searches:
 
     def flush(self) -> None:
         """Pass the queued searches to the observers. Raises nothing."""
-        while self._unobserved:
-            try:
+        # Another thread may take the last one.
+        with contextlib.suppress(IndexError):
+            while True:
                 miss = self._unobserved.popleft()
-            except IndexError:
-                # Another thread has taken the last one.
-                return
-            with _failures_logged():
-                self._finish(miss)
+                with _failures_logged():
+                    self._finish(miss)
 
     def _finish(self, miss: Miss) -> None:
         """Count and log a search without candidates, with the finding of its observers."""
         finding = _unobserved(miss)
         for observe in self._observers:
             finding = observe(miss) or finding
-        if miss.done is not None:
-            self._count(miss.done, finding.verdict)
-        elif self._recorder is not None:
-            self._recorder.add(catalog.SEARCHES, (finding.verdict,))
+        self._count(miss.done, finding.verdict)
         if self._logs_empty:
             self._log(line(miss.origin, finding.line), miss.done)
 
@@ -161,12 +156,15 @@ class Searches:
         else:
             LOG.info('%s', text)
 
-    def _count(self, done: SearchDone, verdict: str) -> None:
-        """Count a search, if metrics are enabled."""
-        recorder, result = self._recorder, done.result
+    def _count(self, done: SearchDone | None, verdict: str) -> None:
+        """Count a search, refused where `done` is None, if metrics are enabled."""
+        recorder = self._recorder
         if recorder is None:
             return
         recorder.add(catalog.SEARCHES, (verdict,))
+        if done is None:
+            return
+        result = done.result
         recorder.observe(catalog.SEARCH_DURATION, (verdict,), done.seconds)
         recorder.observe(catalog.SEARCH_WORK, (), result.work)
         cut = _cut(done.request, result)

@@ -28,20 +28,12 @@ class Task(Protocol):
 class WorkerPart:
     """The part of an extension in one worker; subclasses override the members they need."""
 
-    @property
-    def observers(self) -> Sequence[Observer]:
-        """Observers of searches without candidates."""
-        return ()
-
-    @property
-    def offers(self) -> Sequence[OfferOf]:
-        """Filters of candidates, asked with each search."""
-        return ()
-
-    @property
-    def tasks(self) -> Sequence[Task]:
-        """Tasks to run after an answer was sent."""
-        return ()
+    #: Observers of searches without candidates.
+    observers: Sequence[Observer] = ()
+    #: Filters of candidates, asked with each search.
+    offers: Sequence[OfferOf] = ()
+    #: Tasks to run after an answer was sent.
+    tasks: Sequence[Task] = ()
 
     def sinks(self, context: RequestContext, action: str) -> Sequence[Sink]:
         """Sinks for the changes of one request; `action` is its name."""

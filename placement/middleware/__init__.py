@@ -6,28 +6,10 @@ the table of them (specification: http, "Layers").
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, ParamSpec
 from wsgiref.types import WSGIApplication
 
-Options = ParamSpec('Options')
-
-
-class Middleware:
-    """A row of a table of middleware: a class and its options."""
-
-    def __init__(
-        self,
-        cls: Callable[Concatenate[Any, Options], WSGIApplication],
-        *args: Options.args,
-        **options: Options.kwargs,
-    ) -> None:
-        self.cls = cls
-        self._args = args
-        self._options = options
-
-    def around(self, application: WSGIApplication) -> WSGIApplication:
-        """Return the application with this middleware around it."""
-        return self.cls(application, *self._args, **self._options)
+# Puts itself around an application: a class, or a partial of one with its options.
+Middleware = Callable[[WSGIApplication], WSGIApplication]
 
 
 def wrapped(application: WSGIApplication, rows: Sequence[Middleware | None]) -> WSGIApplication:
@@ -37,5 +19,5 @@ def wrapped(application: WSGIApplication, rows: Sequence[Middleware | None]) -> 
     """
     for row in reversed(rows):
         if row is not None:
-            application = row.around(application)
+            application = row(application)
     return application

@@ -4,6 +4,7 @@
 Specification: http, "Authentication".
 """
 
+import functools
 from collections.abc import Iterable
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -111,8 +112,8 @@ def _with_retry_after(environ: WSGIEnvironment, start_response: StartResponse) -
 def row(conf: ConfigOpts) -> Middleware:
     """Return the middleware that `[api] auth_strategy` selects."""
     if conf.api.auth_strategy == 'noauth2':
-        return Middleware(NoAuth)
-    return Middleware(Keystone, conf=conf)
+        return NoAuth
+    return functools.partial(Keystone, conf=conf)
 
 
 class ContextBuilder:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The middleware of oslo.middleware, as this service configures it."""
 
+import functools
 import logging
 from collections.abc import Callable, Iterable
 from importlib import metadata
@@ -24,12 +25,12 @@ def proxy_headers(conf: ConfigOpts) -> Middleware | None:
     """
     if not conf.oslo_middleware.enable_proxy_headers_parsing:
         return None
-    return Middleware(http_proxy_to_wsgi.HTTPProxyToWSGI, conf=conf)
+    return functools.partial(http_proxy_to_wsgi.HTTPProxyToWSGI, conf=conf)
 
 
 def cross_origin(conf: ConfigOpts) -> Middleware | None:
     """Return the middleware that allows the sites in ``[cors] allowed_origin``, if any."""
-    return Middleware(cors.CORS, conf=conf) if conf.cors.allowed_origin else None
+    return functools.partial(cors.CORS, conf=conf) if conf.cors.allowed_origin else None
 
 
 LOG = logging.getLogger('placement.middleware.health')
@@ -62,34 +63,6 @@ class DatabaseCheck(pluginbase.HealthcheckBaseExtension):
         return pluginbase.HealthcheckResult(True, 'The database answers.')
 
 
-class Healthcheck(healthcheck.Healthcheck):
-    """The wrapped application with `/healthcheck`, relative to its mount point: 200 or 503.
-
-    This is the health check of oslo.middleware, with `DatabaseCheck` in addition to the configured
-    backends. `check` raises if the database cannot serve requests. It always runs, so that no
-    choice of ``[healthcheck] backends`` can hide an unreachable database.
-    """
-
-    def __init__(
-        self, application: WSGIApplication, conf: ConfigOpts, check: Callable[[], object]
-    ) -> None:
-        super().__init__(application, conf)
-        self._wrapped = application
-        # oslo.middleware loads backends by entry point and passes them options only. This check
-        # needs the service's engines, so it is added as an object. stevedore still requires an
-        # entry point in its record.
-        name = 'placement_database'
-        origin = metadata.EntryPoint(name, f'{__name__}:DatabaseCheck', self.NAMESPACE)
-        backend = DatabaseCheck(conf, check)
-        self._backends.extensions.append(extension.Extension(name, origin, DatabaseCheck, backend))
-
-    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        if environ.get('PATH_INFO') != PATH:
-            return self._wrapped(environ, start_response)
-        answer: Iterable[bytes] = super().__call__(environ, start_response)
-        return answer
-
-
 class AtPath:
     """The wrapped application with another one at a path, relative to its mount point."""
 
@@ -101,3 +74,23 @@ class AtPath:
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         chosen = self._special if environ.get('PATH_INFO') == self._path else self._application
         return chosen(environ, start_response)
+
+
+def with_healthcheck(
+    application: WSGIApplication, conf: ConfigOpts, check: Callable[[], object]
+) -> WSGIApplication:
+    """Return the application with `/healthcheck`, relative to its mount point: 200 or 503.
+
+    This is the health check of oslo.middleware, with `DatabaseCheck` in addition to the configured
+    backends. `check` raises if the database cannot serve requests. It always runs, so that no
+    choice of ``[healthcheck] backends`` can hide an unreachable database.
+    """
+    checked = healthcheck.Healthcheck(application, conf)
+    # oslo.middleware loads backends by entry point and passes them options only. This check needs
+    # the service's engines, so it is added as an object. stevedore still requires an entry point
+    # in its record.
+    name = 'placement_database'
+    origin = metadata.EntryPoint(name, f'{__name__}:DatabaseCheck', checked.NAMESPACE)
+    backend = DatabaseCheck(conf, check)
+    checked._backends.extensions.append(extension.Extension(name, origin, DatabaseCheck, backend))
+    return AtPath(application, PATH, checked)

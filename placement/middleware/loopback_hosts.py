@@ -6,6 +6,7 @@ the browser its requests then have the same origin as this service, and may carr
 the ``Host`` header contains that name, so requests for unknown hosts are refused.
 """
 
+import functools
 import ipaddress
 import re
 from collections.abc import Iterable, Set
@@ -35,7 +36,7 @@ def row(conf: ConfigOpts) -> Middleware | None:
     allowed = frozenset(name.lower() for name in conf.api.noauth2_allowed_hosts)
     if conf.api.auth_strategy != 'noauth2' or ANY in allowed:
         return None
-    return Middleware(KnownHosts, allowed=allowed)
+    return functools.partial(KnownHosts, allowed=allowed)
 
 
 class KnownHosts:

@@ -8,7 +8,7 @@ import functools
 import json
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from oslo_policy import policy
 from stevedore import extension
@@ -45,21 +45,15 @@ class Enforcer:
         self._files = find_files(self._places)
         self._authorise = _authorisation(load_rules(conf))
 
-    def authorise(
-        self,
-        context: RequestContext,
-        rule: str,
-        target: Mapping[str, str | None] | None = None,
-    ) -> None:
-        """Check that ``rule`` lets the caller act on ``target``, by default its own project.
+    def authorise(self, context: RequestContext, rule: str, project_id: str | None) -> None:
+        """Check that ``rule`` lets the caller act on a project.
 
         A rule that cannot be evaluated allows nothing, such as an HTTP check whose server does not
         answer, or a rule that recurses too deeply.
 
         :raises errors.PolicyNotAuthorised: it does not, or the token has the wrong scope
         """
-        if target is None:
-            target = {'project_id': context.project_id, 'user_id': context.user_id}
+        target = {'project_id': project_id, 'user_id': context.user_id}
         # oslo.policy compares text: a missing project would equal one named 'None'.
         known = {name: value for name, value in target.items() if value is not None}
         question = json.dumps((rule, known, dict(context.to_policy_values())))

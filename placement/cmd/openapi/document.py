@@ -171,26 +171,16 @@ def _path_parameters(route: Route) -> list[Parameter]:
 
 
 @functools.cache
-def _parameters() -> dict[str, str]:
-    """The descriptions of query parameters, including extensions."""
-    described: dict[str, str] = dict(FRAGMENTS['parameters'])
+def _descriptions(kind: str) -> dict[str, str]:
+    """The descriptions of `parameters` of queries or `members` of bodies, with extensions."""
+    described: dict[str, str] = dict(FRAGMENTS[kind])
     for each in extension.list_installed():
-        described |= each.fragments().parameters
-    return described
-
-
-@functools.cache
-def _members() -> dict[str, str]:
-    """The descriptions of members of bodies, including extensions."""
-    described: dict[str, str] = dict(FRAGMENTS['members'])
-    for each in extension.list_installed():
-        described |= each.fragments().members
+        described |= getattr(each.fragments(), kind)
     return described
 
 
 def _of_action(table: dict[str, Any], action: str, name: str) -> Any:
-    of_action = f'{action} {name}'
-    return table[of_action if of_action in table else name]
+    return table.get(f'{action} {name}') or table[name]
 
 
 def _query_parameters(api: Api, action: str) -> list[Parameter]:
@@ -207,19 +197,18 @@ def _query_parameters(api: Api, action: str) -> list[Parameter]:
         single[name] = values
         groups[f'^{name}{suffix}$'] = common.without_description(values)
     repeatable = _repeatable(api, action)
-    described_apart = [
-        (name, common.without_description(value), value.get('description'))
-        for name, value in single.items()
-    ]
+    plain = {name: common.without_description(value) for name, value in single.items()}
+    descriptions = _descriptions('parameters')
     parameters: list[Parameter] = [
         {
             'name': name,
             'in': 'query',
             'required': name in schema.get('required', ()),
-            'description': description or _of_action(_parameters(), action, name),
+            'description': single[name].get('description')
+            or _of_action(descriptions, action, name),
             'schema': {'type': 'array', 'items': value} if name in repeatable else value,
         }
-        for name, value, description in described_apart
+        for name, value in plain.items()
     ]
     if groups:
         members = {'type': 'object', 'patternProperties': groups, 'additionalProperties': False}
@@ -231,7 +220,7 @@ def _body(api: Api, action: str) -> Schema:
     """The schema of a body, with a description of each member."""
     schema = api.bodies[action].schema
     members = {
-        name: common.described(value, _of_action(_members(), action, name))
+        name: common.described(value, _of_action(_descriptions('members'), action, name))
         for name, value in schema.get('properties', {}).items()
     }
     return schema | ({'properties': members} if members else {})

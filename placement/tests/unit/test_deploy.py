@@ -55,12 +55,12 @@ def layers(path: pathlib.Path, **options: object) -> list[str]:
             database.count_with(Recorder(conf.metrics.directory))
         service = deploy.service_on(database, conf, extensions)
         rows = deploy.middleware(service, extensions, lambda: None)
-        return [row.cls.__name__ for row in rows if row is not None]
+        return [getattr(row, 'func', row).__name__ for row in rows if row is not None]
 
 
 def test_request_passes_the_layers_of_the_specification_in_their_order(path: pathlib.Path) -> None:
     assert layers(path) == [
-        'AfterAnswer', 'RequestMethod', 'RequestLog', 'BodyLimit', 'Healthcheck', 'NoAuth',
+        'AfterAnswer', 'RequestMethod', 'RequestLog', 'BodyLimit', 'with_healthcheck', 'NoAuth',
         'ContextBuilder', 'FaultBarrier',
     ]  # fmt: skip
 
@@ -76,7 +76,7 @@ def test_options_add_layers_at_their_places(path: pathlib.Path, tmp_path: pathli
     }
     assert layers(path, **options) == [
         'AfterAnswer', 'RequestMethod', 'HTTPMetrics', 'HTTPProxyToWSGI', 'RequestLog',
-        'BodyLimit', 'Healthcheck', 'AtPath', 'Page', 'CORS', 'Keystone', 'ContextBuilder',
+        'BodyLimit', 'with_healthcheck', 'AtPath', 'Page', 'CORS', 'Keystone', 'ContextBuilder',
         'FaultBarrier',
     ]  # fmt: skip
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from oslo_config import cfg
 
-from placement.middleware import Middleware, loopback_hosts, wrapped
+from placement.middleware import loopback_hosts, wrapped
 from placement.tests.functional.fixtures import applications
 from placement.tests.unit.middleware.samples import Inner, ask
 from placement_insight import page as ui
@@ -106,7 +106,7 @@ def test_no_path_leads_to_another_file(page: ui.WSGIApplication, path: str) -> N
 
 def test_under_noauth2_a_foreign_name_of_this_machine_gets_nothing(conf: cfg.ConfigOpts) -> None:
     conf.set_override('auth_strategy', 'noauth2', 'api')
-    page = wrapped(Inner(), [loopback_hosts.row(conf), Middleware(ui.Page)])
+    page = wrapped(Inner(), [loopback_hosts.row(conf), ui.Page])
     assert ask(page, '/ui/', Host='rebound.example:8778').status_code == 403
     assert ask(page, '/ui/', Host='localhost:8778').status_code == 200
 

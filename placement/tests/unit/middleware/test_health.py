@@ -44,7 +44,7 @@ SCHEMA = 'The schema of the database is not that of this release. Run "placement
 def test_healthcheck_is_200_while_the_database_has_the_schema_of_this_release(
     conf: cfg.ConfigOpts, database: Database, statement: str
 ) -> None:
-    application = libraries.Healthcheck(Inner(), conf, partial(check_ready, database))
+    application = libraries.with_healthcheck(Inner(), conf, partial(check_ready, database))
     assert ask(application, '/healthcheck', Accept='text/plain').text == 'The database answers.'
     with database.engine.begin() as connection:
         connection.exec_driver_sql(statement)
@@ -59,7 +59,7 @@ def test_healthcheck_is_200_while_the_database_has_the_schema_of_this_release(
 def test_healthcheck_is_200_where_only_questions_below_insight_lack_tables(
     conf: cfg.ConfigOpts, database: Database, revision: str
 ) -> None:
-    application = libraries.Healthcheck(Inner(), conf, partial(check_ready, database))
+    application = libraries.with_healthcheck(Inner(), conf, partial(check_ready, database))
     with database.engine.begin() as connection:
         connection.exec_driver_sql(
             f"UPDATE placement_alembic_version SET version_num = '{revision}'"
@@ -74,7 +74,7 @@ def test_healthcheck_does_not_tell_errors_to_strangers(
     def fail() -> None:
         raise RuntimeError('secret')
 
-    application = libraries.Healthcheck(Inner(), conf, fail)
+    application = libraries.with_healthcheck(Inner(), conf, fail)
 
     answer = ask(application, '/healthcheck', Accept='application/json')
     assert answer.status_int == 503
@@ -86,7 +86,7 @@ def test_healthcheck_needs_the_replica(
 ) -> None:
     replica = create_engine(f'sqlite:///{tmp_path}/replica.sqlite')
     both = database_on(database.engine, replica)
-    application = libraries.Healthcheck(Inner(), conf, partial(check_ready, both))
+    application = libraries.with_healthcheck(Inner(), conf, partial(check_ready, both))
 
     assert ask(application, '/healthcheck').status_int == 503
     migration.sync(replica)
@@ -99,7 +99,7 @@ def test_healthcheck_combines_with_disable_by_file(
 ) -> None:
     conf.set_override('backends', ['disable_by_file'], 'healthcheck')
     conf.set_override('disable_by_file_path', str(tmp_path / 'out'), 'healthcheck')
-    application = libraries.Healthcheck(Inner(), conf, partial(check_ready, database))
+    application = libraries.with_healthcheck(Inner(), conf, partial(check_ready, database))
 
     assert ask(application, '/healthcheck').status_int == 200
     tmp_path.joinpath('out').touch()

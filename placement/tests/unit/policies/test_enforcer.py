@@ -34,7 +34,7 @@ def caller(*roles: str, **identity: Any) -> RequestContext:
 
 def allows(enforcer: policy.Enforcer, *roles: str) -> bool:
     try:
-        enforcer.authorise(caller(*roles), RULE)
+        enforcer.authorise(caller(*roles), RULE, 'project')
     except errors.PolicyNotAuthorised:
         return False
     return True
@@ -58,12 +58,12 @@ def test_caller_without_role_in_a_project_is_refused(
     conf: cfg.ConfigOpts, rule: str, context: RequestContext
 ) -> None:
     with pytest.raises(errors.PolicyNotAuthorised):
-        policy.Enforcer(conf).authorise(context, rule, {'project_id': None})
+        policy.Enforcer(conf).authorise(context, rule, None)
 
 
 def test_enforcer_raises_for_a_rule_that_is_not_registered(conf: cfg.ConfigOpts) -> None:
     with pytest.raises(oslo_policy.PolicyNotRegistered):
-        policy.Enforcer(conf).authorise(caller('admin'), 'placement:nonsense')
+        policy.Enforcer(conf).authorise(caller('admin'), 'placement:nonsense', 'project')
 
 
 def test_enforcer_does_not_warn_of_changed_defaults(conf: cfg.ConfigOpts) -> None:
@@ -161,7 +161,7 @@ def test_rule_that_cannot_be_evaluated_refuses_the_request(
     tmp_path.joinpath('policy.yaml').write_text(f'"{RULE}": "http://127.0.0.1:1/ask"\n')
 
     with pytest.raises(errors.PolicyNotAuthorised) as refusal:
-        policy.Enforcer(conf).authorise(caller('admin'), RULE)
+        policy.Enforcer(conf).authorise(caller('admin'), RULE, 'project')
 
     assert str(refusal.value) == f'Policy does not allow {RULE} to be performed.'
     assert [r.levelname for r in caplog.records if r.name == 'placement.policy'] == ['ERROR']
@@ -224,8 +224,8 @@ def test_enforcer_does_not_reuse_a_decision_for_another_project(conf: cfg.Config
     enforcer = policy.Enforcer(conf)
     rule = 'placement:usages'
     reader = caller('reader')
-    enforcer.authorise(reader, rule, {'project_id': 'project'})
+    enforcer.authorise(reader, rule, 'project')
 
     for project in ('other', None):
         with pytest.raises(errors.PolicyNotAuthorised):
-            enforcer.authorise(reader, rule, {'project_id': project})
+            enforcer.authorise(reader, rule, project)

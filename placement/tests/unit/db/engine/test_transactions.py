@@ -426,7 +426,8 @@ def test_only_contexts_that_allow_it_read_the_replica(
     database = open_database(conf)
     copy = create_engine(f'sqlite:///{replica}')
     migration.sync(copy)
-    context = RequestContext(database, allow_replica_read=True)
+    context = RequestContext()
+    context.attach(database, allow_replica_read=True)
     Writer(context, None).insert('CUSTOM_A')
 
     @in_transaction(Mode.WRITE)
