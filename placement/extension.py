@@ -31,14 +31,6 @@ def _nothing(*_parts: object) -> tuple[()]:
     return ()
 
 
-def _no_page(_conf: ConfigOpts) -> None:
-    return None
-
-
-def _no_gauges(*_parts: object) -> contextlib.AbstractContextManager[tuple[()]]:
-    return contextlib.nullcontext(())
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fragments:
     """The parts of OpenAPI documents that describe the additions of an extension."""
@@ -81,12 +73,12 @@ class Extension:
     # The same, for `placement-metrics` only; valid until their context ends.
     exporter_gauges: Callable[
         [ConfigOpts, SnapshotKeeper], contextlib.AbstractContextManager[Sequence[ReadGauges]]
-    ] = _no_gauges
+    ] = lambda *_parts: contextlib.nullcontext(())
     fragments: Callable[[], Fragments] = Fragments
     # Options that `placement-serve` enables, by group and name.
     trial_options: Sequence[tuple[str, str]] = ()
     # The path of its page; None if that is disabled.
-    page: Callable[[ConfigOpts], str | None] = _no_page
+    page: Callable[[ConfigOpts], str | None] = lambda _conf: None
 
 
 def list_installed() -> list[Extension]:

@@ -4,11 +4,12 @@
 Specification: commands, "placement-manage".
 """
 
+import collections
 import functools
 import json
 import logging
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import metadata
 from typing import Any
 
@@ -24,6 +25,7 @@ from placement.conf import files
 from placement.db.engine import failures
 from placement.db.engine.database import Database
 from placement.db.schema import data_migrations, migration, revisions, standard_names
+from placement.db.schema.data_migrations import Migration
 from placement.doctor import command as doctor
 from placement.feed.sink import open_database
 from placement.http.microversion import LATEST
@@ -34,10 +36,6 @@ BATCH_SIZE = 50
 
 # The exit statuses of `online_data_migrations`.
 DONE, PERHAPS_MORE, FAILED, WRONG_ARGUMENT = 0, 1, 2, 127
-
-# Takes a database and the maximum number of rows to change; returns the numbers of rows found and
-# changed.
-OnlineMigration = Callable[[Database, int], tuple[int, int]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -213,7 +211,7 @@ def _is_positive(text: str) -> bool:
         return False
 
 
-def online_migrations(conf: cfg.ConfigOpts) -> dict[str, OnlineMigration]:
+def online_migrations(conf: cfg.ConfigOpts) -> dict[str, Migration]:
     """Return the online data migrations by name, in the order in which they run."""
     return {
         'set_root_provider_ids': data_migrations.set_root_provider_ids,
@@ -228,12 +226,12 @@ def online_migrations(conf: cfg.ConfigOpts) -> dict[str, OnlineMigration]:
 class Batches:
     """Runs online data migrations in batches, and counts rows."""
 
-    def __init__(self, database: Database, migrations: dict[str, OnlineMigration]) -> None:
+    def __init__(self, database: Database, migrations: dict[str, Migration]) -> None:
         self.failed = False
         self._database = database
         self._migrations = migrations
         # Numbers of rows found and changed in all batches, by name of the migration.
-        self._totals: dict[str, tuple[int, int]] = {}
+        self._totals: collections.Counter[str] = collections.Counter()
 
     def run(self, size: int) -> int:
         """Change at most `size` rows; return the number of changed rows.
@@ -242,9 +240,9 @@ class Batches:
         """
         remaining = size
         for name, migrate in self._migrations.items():
-            matched = done = 0
+            count = 0
             try:
-                matched, done = migrate(self._database, remaining)
+                count = data_migrations.run(self._database, migrate, remaining, name)
             except Exception as error:
                 # A failure does not stop the others.
                 self.failed = True
@@ -252,11 +250,10 @@ class Batches:
                 print(f'Error attempting to run {name}', *filter(None, [reason]), sep=': ')
                 if reason is None:
                     LOG.exception('Error attempting to run %s', name)
-            if matched:
-                print(f'{matched} rows matched query {name}, {done} migrated')
-            total_matched, total_done = self._totals.get(name, (0, 0))
-            self._totals[name] = (total_matched + matched, total_done + done)
-            remaining -= done
+            if count:
+                print(f'{count} rows matched query {name}, {count} migrated')
+            self._totals[name] += count
+            remaining -= count
             if remaining <= 0:
                 break
         return size - remaining
@@ -264,8 +261,8 @@ class Batches:
     def print_table(self) -> None:
         """Print the totals of every migration that ran."""
         table = prettytable.PrettyTable(['Migration', 'Total Found', 'Completed'])
-        for name, (matched, done) in self._totals.items():
-            table.add_row([name, matched, done])
+        for name, count in self._totals.items():
+            table.add_row([name, count, count])
         print(table)
 
 

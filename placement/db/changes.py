@@ -125,16 +125,9 @@ class Changes:
         """Record a consumer whose allocations are written."""
         self.consumers.append(change)
 
-    def name(
-        self,
-        kind: NameKind,
-        name: str,
-        former_name: str | None = None,
-        is_deleted: bool = False,
-        details: Mapping[str, object] = MappingProxyType({}),
-    ) -> None:
+    def name(self, change: NameChange) -> None:
         """Record a resource class, trait or promise that is created, replaced or deleted."""
-        self.names.append(NameChange(kind, name, former_name, is_deleted, details))
+        self.names.append(change)
 
     def deleted(self, provider_id: int, uuid: str) -> None:
         """Record the former uuid of a provider that is deleted, or gets another uuid."""

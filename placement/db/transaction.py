@@ -15,7 +15,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 from placement.db.changes import Changes, Sink
 from placement.db.engine import failures
 from placement.db.engine.database import Database
-from placement.db.engine.transactions import READ_ATTEMPTS, retry
+from placement.db.engine.transactions import retry
 from placement.db.mode import Mode
 from placement.db.rows import Connection
 
@@ -129,4 +129,4 @@ def read(
         with database.begin(mode, may_lag) as connection:
             return work(OpenTransaction(connection, Changes()))
 
-    return retry(attempt, name, READ_ATTEMPTS, database.recorder)
+    return database.retry(attempt, name)

@@ -40,21 +40,14 @@ Sums = collections.Counter[tuple[Any, ...]]
 PRIME = 2**31 - 19
 
 
-def weight_of(provider_id: int) -> int:
-    """The weight of a provider: the fifth power of its id, modulo the prime.
-
-    Ids below the prime have different weights, because 5 does not divide `PRIME - 1`. Weights are
-    unevenly spaced, so opposite moves between neighbours do not cancel out.
-    """
-    return pow(provider_id, 5, PRIME)
-
-
 def checksums_of(snapshot: Snapshot) -> Checksums:
     """The checksums of a snapshot, to compare with `checksums_in` the database."""
     sums: Sums = collections.Counter()
     kinds: collections.Counter[ProviderKind] = collections.Counter()
     for provider in snapshot:
-        weight = weight_of(provider.id)
+        # Ids below the prime have different weights, because 5 does not divide `PRIME - 1`. They
+        # are unevenly spaced, so opposite moves between neighbours do not cancel out.
+        weight = pow(provider.id, 5, PRIME)
         kinds[provider.kind] += weight
         sums['providers',] += weight
         sums['uuids',] += weight * hash_of(provider.uuid)

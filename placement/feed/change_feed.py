@@ -12,7 +12,7 @@ import functools
 import logging
 import secrets
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -164,13 +164,6 @@ _GAPS = (
 )
 
 
-class UsedAtOneMoment(NamedTuple):
-    """Usage of some providers, and True if the feed was unchanged at that moment."""
-
-    used: Used
-    is_unchanged: bool
-
-
 class ChangeFeed:
     """The change feed in the transaction of a connection."""
 
@@ -291,7 +284,7 @@ class ChangeFeed:
         statement = _is_unchanged(len(position.zones))
         return bool(self._connection.scalar(statement, _values(position)))
 
-    def used(self, position: Position, provider_ids: Collection[int]) -> UsedAtOneMoment:
+    def used(self, position: Position, provider_ids: Collection[int]) -> Used | None:
         """Read the usage of some providers, and test that nothing was recorded since a position.
 
         One statement, so that both are of one moment: under READ COMMITTED each statement sees a
@@ -303,7 +296,7 @@ class ChangeFeed:
         for _is_unchanged, provider_id, resource_class, amount in rows:
             if provider_id is not None:
                 used[provider_id][resource_class] = amount
-        return UsedAtOneMoment(used, bool(rows[0][0]))
+        return used if rows[0][0] else None
 
 
 def _values(position: Position) -> dict[str, Any]:

@@ -17,7 +17,6 @@ import sqlalchemy as sa
 
 from placement.conf import ConfigOpts
 from placement.db.engine.database import Database
-from placement.db.engine.transactions import READ_ATTEMPTS, retry
 from placement.db.engine.turn import Turn
 from placement.db.mode import Mode
 from placement.db.schema.own_tables import NO_PROVIDER
@@ -106,7 +105,7 @@ class SnapshotKeeper:
         :raises errors.DatabaseUnavailable: the database does not answer
         """
         begun = time.perf_counter()
-        snapshot = self._retry(self._current, 'SnapshotKeeper.current')
+        snapshot = self._database.retry(self._current, 'SnapshotKeeper.current')
         recorder = self._database.recorder
         if recorder is not None:
             duration = time.perf_counter() - begun
@@ -135,12 +134,9 @@ class SnapshotKeeper:
         """
         name = 'SnapshotKeeper.read_at_one_moment'
         try:
-            return self._retry(lambda: self._read(read), name)
+            return self._database.retry(lambda: self._read(read), name)
         except FeedBypassed:
-            return self._retry(lambda: self._read(read, is_bypassed=True), name)
-
-    def _retry(self, transaction: Callable[[], Result], name: str) -> Result:
-        return retry(transaction, name, READ_ATTEMPTS, self._database.recorder)
+            return self._database.retry(lambda: self._read(read, is_bypassed=True), name)
 
     def _read(
         self, read: Callable[[sa.Connection, Snapshot], Result], is_bypassed: bool = False
@@ -273,8 +269,8 @@ def _after_claims(feed: ChangeFeed, state: State) -> State | Reload | None:
     state = _after_entries(state, news)
     if not touched:
         return state
-    used, is_unchanged = feed.used(news.position, touched)
-    if not is_unchanged:
+    used = feed.used(news.position, touched)
+    if used is None:
         return None
     return state._replace(snapshot=state.snapshot.with_used(used))
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable
-from typing import Self
 
 import sqlalchemy as sa
 
@@ -84,11 +83,6 @@ class Feed:
         # Starts at random, so that processes that write little prune as well.
         self._writes = itertools.count(random.randrange(WRITES_BETWEEN))
 
-    @classmethod
-    def from_conf(cls, conf: ConfigOpts) -> Self:
-        """Return the feed with the length of `[placement] change_feed_max_ids`."""
-        return cls(conf.placement.change_feed_max_ids)
-
     def __call__(self) -> FeedSink:
         return FeedSink(self._is_due, self._max_ids)
 
@@ -101,4 +95,4 @@ def open_database(conf: ConfigOpts) -> Database:
 
     :raises Exception: see `Database.from_conf`
     """
-    return Database.from_conf(conf, Feed.from_conf(conf))
+    return Database.from_conf(conf, Feed(conf.placement.change_feed_max_ids))

@@ -11,10 +11,9 @@ from oslo_versionedobjects import fields
 
 from placement import errors
 from placement.context import RequestContext
-from placement.db.changes import NameKind
-from placement.db.engine.transactions import READ_ATTEMPTS, retry
+from placement.db.changes import NameChange, NameKind
 from placement.db.mode import Mode
-from placement.db.rows import Row
+from placement.db.rows import Connection
 from placement.db.schema import standard_names
 from placement.db.statements.name_table import NameTable
 from placement.db.transaction import in_transaction
@@ -42,22 +41,22 @@ def log_conflict(noun: str, uuid: str, stored: int | None, given: object) -> Non
 
 
 def complete(
-    context: RequestContext, read: Callable[[], Found], lacks: Callable[[Found], bool]
+    context: RequestContext, read: Callable[[Connection], Found], lacks: Callable[[Found], bool]
 ) -> Found:
     """Return the result of `read`; if it lacks standard names, insert them and read again.
 
     They may be missing after the database of a running worker was recreated or restored.
     """
-    found = read()
+
+    @in_transaction(Mode.READ)
+    def found_in(context: RequestContext) -> Found:
+        return read(context.connection)
+
+    found = found_in(context)
     if not context.is_in_transaction and lacks(found):
         database = context.database
-        retry(
-            lambda: standard_names.sync(database),
-            'standard_names.sync',
-            READ_ATTEMPTS,
-            database.recorder,
-        )
-        found = read()
+        database.retry(lambda: standard_names.sync(database), 'standard_names.sync')
+        found = found_in(context)
     return found
 
 
@@ -115,17 +114,12 @@ class Named(Timestamped):
         """
         row = complete(
             context,
-            lambda: cls._find(context, name),
+            lambda connection: cls.NAMES.find(connection, name),
             lambda row: row is None and name in cls.standard(),
         )
         if row is None:
             raise cls.NOT_FOUND(name=name)
         return cls.from_row(context, row)
-
-    @classmethod
-    @in_transaction(Mode.READ)
-    def _find(cls, context: RequestContext, name: str) -> Row | None:
-        return cls.NAMES.find(context.connection, name)
 
     @classmethod
     def standard(cls) -> Container[str]:
@@ -139,7 +133,7 @@ class Named(Timestamped):
         created = cls.NAMES.find(context.connection, name) is None
         if created:
             cls.NAMES.insert(context.connection, name)
-            context.changes.name(cls.KIND, name)
+            context.changes.name(NameChange(cls.KIND, name))
         return cls.get_by_name(context, name), created
 
     @in_transaction(Mode.WRITE)
@@ -155,7 +149,7 @@ class Named(Timestamped):
         if self.NAMES.is_in_use(self._context.connection, self.id):
             raise self.IN_USE(name=self.name)
         self.NAMES.delete(self._context.connection, self.id)
-        self._context.changes.name(self.KIND, self.name, is_deleted=True)
+        self._context.changes.name(NameChange(self.KIND, self.name, is_deleted=True))
 
     def lock(self) -> None:
         """Lock the row, so that no other transaction can refer to it.

@@ -188,23 +188,15 @@ def _check_total(amount: ClaimedAmount, stock: Stock, used_after: int) -> None:
     """
     capacity, used_before = stock.capacity, stock.used
     resource_class, uuid = amount.resource_class, amount.provider_uuid
+    facts = (resource_class, uuid, used_after, capacity.capacity, used_before)
     if not capacity.allows_total(used_after, used_before=used_before):
         LOG.warning(
-            'Over capacity for %s on resource provider %s: %d would be used of %s, now %d.',
-            resource_class,
-            uuid,
-            used_after,
-            capacity.capacity,
-            used_before,
+            'Over capacity for %s on resource provider %s: %d would be used of %s, now %d.', *facts
         )
         raise errors.CapacityExceeded(resource_class=resource_class, uuid=uuid)
     if not capacity.allows_total(used_after):
         LOG.warning(
             '%s on resource provider %s stays over capacity, but no more than before: '
             '%d of %s, formerly %d.',
-            resource_class,
-            uuid,
-            used_after,
-            capacity.capacity,
-            used_before,
+            *facts,
         )

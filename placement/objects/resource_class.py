@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resource classes (specification: resource_classes)."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from typing import Self
 
 from oslo_versionedobjects import fields
 
 from placement import errors
 from placement.context import RequestContext
-from placement.db.changes import NameKind, Part
+from placement.db.changes import NameChange, NameKind, Part
 from placement.db.mode import Mode
-from placement.db.rows import Row
 from placement.db.statements import class_ids, inventories, names
 from placement.db.statements.class_ids import FIRST_CUSTOM_ID
 from placement.db.statements.name_table import RESOURCE_CLASSES
@@ -63,7 +62,7 @@ class ResourceClass(base.Named):
         self.NAMES.rename(connection, self.id, name)
         changes = self._context.changes
         changes.provider(inventories.list_providers(connection, self.id), Part.RELATED)
-        changes.name(self.KIND, name, former_name=self.name)
+        changes.name(NameChange(self.KIND, name, former_name=self.name))
 
     def lock(self) -> None:
         """Lock the row, also against transactions of other nodes of a cluster."""
@@ -95,12 +94,7 @@ class ResourceClassList(base.PlacementObjectList):
         """Every resource class."""
         rows = base.complete(
             context,
-            lambda: _list_all(context),
+            lambda connection: connection.execute(RESOURCE_CLASSES.rows()).all(),
             lambda rows: not names.STANDARD_CLASS_IDS.keys() <= {row.name for row in rows},
         )
         return cls.from_rows(context, rows)
-
-
-@in_transaction(Mode.READ)
-def _list_all(context: RequestContext) -> Sequence[Row]:
-    return context.connection.execute(RESOURCE_CLASSES.rows()).all()

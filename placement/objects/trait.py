@@ -129,18 +129,10 @@ def list_by_filters(
         return any(name not in present and name.startswith(prefix or '') for name in wanted)
 
     return base.complete(
-        context, lambda: _list_by_filters(context, names, prefix, associated), lacks_some
+        context,
+        lambda connection: statements.list_by_filters(connection, names, prefix, associated),
+        lacks_some,
     )
-
-
-@in_transaction(Mode.READ)
-def _list_by_filters(
-    context: RequestContext,
-    names: Set[str] | None,
-    prefix: str | None,
-    associated: bool | None,
-) -> Sequence[Row]:
-    return statements.list_by_filters(context.connection, names, prefix, associated)
 
 
 def is_custom_name(name: str) -> bool:

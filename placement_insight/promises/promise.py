@@ -10,7 +10,7 @@ from typing import Self
 
 from placement import errors, microversions
 from placement.context import RequestContext
-from placement.db.changes import NameKind
+from placement.db.changes import NameChange, NameKind
 from placement.db.mode import Mode
 from placement.db.rows import Row
 from placement.db.transaction import in_transaction
@@ -124,7 +124,7 @@ def set_promise(
     else:
         raise TooManyPromises(count=MAX_PROMISES)
     details = {'request': query, 'count': count, 'keep': keep}
-    context.changes.name(NameKind.PROMISE, name, details=details)
+    context.changes.name(NameChange(NameKind.PROMISE, name, details=details))
     return get_promise(context, name), is_new
 
 
@@ -137,7 +137,7 @@ def delete_promise(context: RequestContext, name: str) -> None:
     if statements.find_promise(context.connection, name, lock=True) is None:
         raise PromiseNotFound(name=name)
     statements.delete_promise(context.connection, name)
-    context.changes.name(NameKind.PROMISE, name, is_deleted=True)
+    context.changes.name(NameChange(NameKind.PROMISE, name, is_deleted=True))
 
 
 def parse(promise: Promise) -> CandidateRequest:

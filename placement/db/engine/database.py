@@ -21,7 +21,7 @@ from placement.db.engine.causes import LASTING, Cause
 from placement.db.engine.engines import create_engine
 from placement.db.engine.lock_waits import LockWaits
 from placement.db.engine.timeouts import Timeouts
-from placement.db.engine.transactions import WRITE_ATTEMPTS
+from placement.db.engine.transactions import READ_ATTEMPTS, WRITE_ATTEMPTS, Result, retry
 from placement.db.engine.written_tables import WrittenTables
 from placement.db.mode import Mode
 
@@ -146,40 +146,16 @@ class Database:
         if mode is Mode.WRITE:
             return self._write(Changes() if changes is None else changes, sinks)
         if mode is Mode.WRITE_BRIEFLY:
-            return self._write_briefly()
-        return self._read(mode, may_lag)
-
-    @contextlib.contextmanager
-    def _read(self, mode: Mode, may_lag: bool) -> Iterator[sa.Connection]:
-        engine, is_brief = self._reader if may_lag else self.engine, mode is Mode.READ_BRIEFLY
-        with (
-            engine.connect() as connection,
-            timeouts.shortened(connection) if is_brief else contextlib.nullcontext(),
-            connection.begin(),
-        ):
-            # Every transaction of SQLite sees one moment.
-            if mode is not Mode.READ and connection.dialect.name != 'sqlite':
-                connection.execute(sa.text('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ'))
-            yield connection
+            pool.check_room(self.engine)
+            return _begin(self._brief_writer, mode)
+        return _begin(self._reader if may_lag else self.engine, mode)
 
     @contextlib.contextmanager
     def _write(self, changes: Changes, sinks: Sequence[Sink]) -> Iterator[sa.Connection]:
-        """A transaction that writes; records a failure with a lasting cause."""
-        try:
-            with self._attempt(changes, sinks) as connection:
-                yield connection
-        except failures.DATABASE_ERRORS as error:
-            if failures.cause_of(error) in LASTING:
-                self._write_failed_at = time.monotonic()
-            raise
-        self._write_failed_at = None
-
-    @contextlib.contextmanager
-    def _attempt(self, changes: Changes, sinks: Sequence[Sink]) -> Iterator[sa.Connection]:
         """A transaction whose changes the sinks write before COMMIT.
 
         On SQLite it begins with the write lock. A lost reply to COMMIT is ignored if the first
-        sink finds the transaction committed.
+        sink finds the transaction committed. A failure with a lasting cause is recorded.
         """
         first, is_committing = self._first_sink(), False
         try:
@@ -199,20 +175,21 @@ class Database:
                     # SQLite cannot lose the reply to a COMMIT, but its log may be removed.
                     sqlite_file.check_log(connection)
         except failures.DATABASE_ERRORS as error:
+            cause = failures.cause_of(error)
             # After an error at COMMIT the outcome is open, except for a conflict.
-            is_in_doubt = is_committing and failures.cause_of(error) is not Cause.CONFLICT
+            is_in_doubt = is_committing and cause is not Cause.CONFLICT
             if not is_in_doubt or not first.has_committed(self.engine):
+                if cause in LASTING:
+                    self._write_failed_at = time.monotonic()
                 raise
+        self._write_failed_at = None
 
-    @contextlib.contextmanager
-    def _write_briefly(self) -> Iterator[sa.Connection]:
-        pool.check_room(self.engine)
-        with (
-            self._brief_writer.connect() as connection,
-            timeouts.shortened(connection),
-            connection.begin(),
-        ):
-            yield connection
+    def retry(self, work: Callable[[], Result], name: str) -> Result:
+        """Run work that only reads, or that may run again; retry after temporary failures.
+
+        :raises Exception: see `transactions.retry`
+        """
+        return retry(work, name, READ_ATTEMPTS, self.recorder)
 
     def check_writable(self) -> None:
         """Raise `errors.DatabaseUnusable` if the database was full or damaged at the last write.
@@ -236,6 +213,22 @@ class Database:
             self._reader.dispose()
         if self.recorder is not None:
             self.recorder.close()
+
+
+@contextlib.contextmanager
+def _begin(engine: sa.Engine, mode: Mode) -> Iterator[sa.Connection]:
+    """A transaction of any mode but `Mode.WRITE`."""
+    is_brief = mode in (Mode.READ_BRIEFLY, Mode.WRITE_BRIEFLY)
+    is_of_one_moment = mode in (Mode.READ_ONE_MOMENT, Mode.READ_BRIEFLY)
+    with (
+        engine.connect() as connection,
+        timeouts.shortened(connection) if is_brief else contextlib.nullcontext(),
+        connection.begin(),
+    ):
+        # Every transaction of SQLite sees one moment.
+        if is_of_one_moment and connection.dialect.name != 'sqlite':
+            connection.execute(sa.text('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ'))
+        yield connection
 
 
 def _check_named(changes: Changes, written: set[str]) -> None:

@@ -9,7 +9,6 @@ import sqlalchemy as sa
 from placement import errors
 from placement.db.engine import failures
 from placement.db.engine.database import Database
-from placement.db.engine.transactions import READ_ATTEMPTS, retry
 from placement.db.mode import Mode
 from placement.db.schema import revisions, standard_names, tables
 from placement.db.schema.own_tables import change_feed
@@ -54,7 +53,7 @@ def check_ready(database: Database) -> None:
     # Last, because it writes if a restore has removed names.
     checks.append(functools.partial(standard_names.sync, database))
     for check in checks:
-        retry(check, 'check_ready', READ_ATTEMPTS, database.recorder)
+        database.retry(check, 'check_ready')
 
 
 def _check_not_read_only(engine: sa.Engine) -> None:

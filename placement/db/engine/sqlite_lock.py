@@ -5,11 +5,9 @@ SQLite polls for the lock with growing pauses, so waiting transactions would be 
 of order. So one transaction of a process polls, and the others wait for their turn.
 """
 
-import contextlib
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import sqlalchemy as sa
@@ -32,22 +30,15 @@ class WriteLock:
         """
         timeout = self._timeout if timeout is None else timeout
         deadline = time.monotonic() + timeout
+        driver_connection: Any = connection.connection.dbapi_connection
         if not self._turn.acquire(timeout=timeout):
             raise _locked()
+        # SQLite waits until the deadline instead of for the timeout of the engine.
         try:
-            with self._waiting_until(deadline, connection):
-                begin_statement.execute(connection, 'BEGIN IMMEDIATE')
+            _set_seconds(driver_connection, max(0, deadline - time.monotonic()))
+            begin_statement.execute(connection, 'BEGIN IMMEDIATE')
         finally:
             self._turn.release()
-
-    @contextlib.contextmanager
-    def _waiting_until(self, deadline: float, connection: sa.Connection) -> Iterator[None]:
-        """Make SQLite wait until the deadline instead of for the timeout of the engine."""
-        driver_connection: Any = connection.connection.dbapi_connection
-        _set_seconds(driver_connection, max(0, deadline - time.monotonic()))
-        try:
-            yield
-        finally:
             _set_seconds(driver_connection, self._timeout)
 
 

@@ -6,9 +6,8 @@ The service may run at the same time (specification: data_model, "Online data mi
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -18,35 +17,25 @@ from placement.db.mode import Mode
 from placement.db.schema import tables
 from placement.db.statements import owners
 from placement.db.statements.owners import Owner
-from placement.db.transaction import read
 
-Arguments = ParamSpec('Arguments')
+# Changes at most a number of rows; returns the number of rows found, all of which it has changed.
+Migration = Callable[[sa.Connection, int], int]
 
 
-def _migration(
-    function: Callable[Concatenate[sa.Connection, Arguments], int],
-) -> Callable[Concatenate[Database, Arguments], tuple[int, int]]:
-    """Run a function in a transaction; return the numbers of rows found and written, equal here.
+def run(database: Database, migrate: Migration, max_count: int, name: str) -> int:
+    """Run a migration in a transaction; return the number of rows found, which it has written.
 
     A repeated run finds no rows, so it is retried when the reply to COMMIT is lost. It writes no
     entry in the change feed, which a database from upstream does not have yet.
     """
 
-    @functools.wraps(function)
-    def run(
-        database: Database, *args: Arguments.args, **kwargs: Arguments.kwargs
-    ) -> tuple[int, int]:
-        def transaction() -> tuple[int, int]:
-            with sqlite.writing(database.engine).begin() as connection:
-                count = function(connection, *args, **kwargs)
-            return count, count
+    def transaction() -> int:
+        with sqlite.writing(database.engine).begin() as connection:
+            return migrate(connection, max_count)
 
-        return transactions.retry(transaction, function.__qualname__, database.attempts)
-
-    return run
+    return transactions.retry(transaction, name, database.attempts)
 
 
-@_migration
 def set_root_provider_ids(connection: sa.Connection, max_count: int) -> int:
     """Make each of at most `max_count` providers without a root its own root."""
     providers = tables.resource_providers
@@ -65,7 +54,6 @@ def set_root_provider_ids(connection: sa.Connection, max_count: int) -> int:
     return updated.rowcount
 
 
-@_migration
 def create_incomplete_consumers(
     connection: sa.Connection, max_count: int, *, project: str, user: str
 ) -> int:
@@ -103,13 +91,12 @@ def count_incomplete_consumers(database: Database) -> int:
 
 def _read(database: Database, statement: sa.Select[Any]) -> Any:
     """Return the single value that a statement selects."""
-    return read(
-        database,
-        Mode.READ,
-        may_lag=False,
-        work=lambda opened: opened.connection.scalars(statement).one(),
-        name=__name__,
-    )
+
+    def value() -> Any:
+        with database.begin(Mode.READ) as connection:
+            return connection.scalars(statement).one()
+
+    return database.retry(value, __name__)
 
 
 def _without_consumer(column: sa.ColumnElement[Any]) -> sa.Select[Any]:

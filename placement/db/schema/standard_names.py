@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
-from placement.db.changes import Changes, NameKind
+from placement.db.changes import Changes, NameChange, NameKind
 from placement.db.engine.database import Database
 from placement.db.mode import Mode
 from placement.db.statements import names
@@ -77,7 +77,7 @@ def _insert_missing(
                 if missing:
                     insert(connection, missing)
                 for name in missing:
-                    changes.name(kind, name)
+                    changes.name(NameChange(kind, name))
             return
         except (db_errors.DBDuplicateEntry, db_errors.DBDeadlock) as error:
             LOG.debug('Another process inserts standard names as well: %s', error)

@@ -32,21 +32,11 @@ _HELD = (
     allocations.c.used,
     allocations.c.created_at,
 )
-_CONSUMER = (
-    consumers.c.uuid.label('consumer_uuid'),
-    consumers.c.generation.label('consumer_generation'),
-)
-_PROVIDER = (
-    resource_providers.c.uuid.label('provider_uuid'),
-    GENERATION.element.label('provider_generation'),
-)
-_WITH_PROVIDERS = _KNOWN_CONSUMERS.join(
-    resource_providers, resource_providers.c.id == allocations.c.resource_provider_id
-)
 _CONSUMER_UUIDS: sa.BindParameter[Any] = sa.bindparam('consumer_uuids', expanding=True)
 _BY_CONSUMERS = (
     sa.select(
-        *_PROVIDER,
+        resource_providers.c.uuid.label('provider_uuid'),
+        GENERATION.element.label('provider_generation'),
         *_HELD,
         consumers.c.uuid,
         consumers.c.generation,
@@ -55,15 +45,20 @@ _BY_CONSUMERS = (
         consumer_types.c.name.label('consumer_type'),
     )
     .select_from(
-        _WITH_PROVIDERS.outerjoin(
-            consumer_types, consumer_types.c.id == consumers.c.consumer_type_id
-        )
+        _KNOWN_CONSUMERS.join(
+            resource_providers, resource_providers.c.id == allocations.c.resource_provider_id
+        ).outerjoin(consumer_types, consumer_types.c.id == consumers.c.consumer_type_id)
     )
     .where(allocations.c.consumer_id.in_(_CONSUMER_UUIDS))
     .order_by(allocations.c.id)
 )
 _BY_PROVIDERS = (
-    sa.select(allocations.c.resource_provider_id.label('provider_id'), *_CONSUMER, *_HELD)
+    sa.select(
+        allocations.c.resource_provider_id.label('provider_id'),
+        consumers.c.uuid.label('consumer_uuid'),
+        consumers.c.generation.label('consumer_generation'),
+        *_HELD,
+    )
     .select_from(_KNOWN_CONSUMERS)
     .where(allocations.c.resource_provider_id.in_(sa.bindparam('provider_ids', expanding=True)))
     .order_by(allocations.c.id)

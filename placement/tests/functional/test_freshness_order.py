@@ -37,7 +37,7 @@ class Workers(Cluster):
         position, seen = self.positions[worker], self.seen[worker]
         with self.database.begin(Mode.READ) as connection:
             feed = ChangeFeed(connection)
-            is_unchanged = feed.used(position, [7]).is_unchanged
+            is_unchanged = feed.used(position, [7]) is not None
             news = position.read_on(feed.read(position))
         if isinstance(news, Reload):
             # Only the statement that reads entries compares tokens.

@@ -217,7 +217,7 @@ def test_consumers_are_created_for_the_configured_project_and_user(
         assert connection.scalars(sa.select(tables.users.c.external_id)).all() == ['that user']
 
 
-def fail(*_args: Any, **_named: Any) -> tuple[int, int]:
+def fail(*_args: Any, **_named: Any) -> int:
     raise RuntimeError('no luck')
 
 
@@ -258,7 +258,7 @@ def test_a_failure_of_an_earlier_batch_is_not_forgotten(
     create = data_migrations.create_incomplete_consumers
     failures = [fail]
 
-    def fail_once(*args: Any, **named: Any) -> tuple[int, int]:
+    def fail_once(*args: Any, **named: Any) -> int:
         return failures.pop()() if failures else create(*args, **named)
 
     monkeypatch.setattr(data_migrations, 'create_incomplete_consumers', fail_once)

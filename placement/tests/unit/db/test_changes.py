@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 import sqlalchemy as sa
 
-from placement.db.changes import Changes, ConsumerChange, NameKind, Part
+from placement.db.changes import Changes, ConsumerChange, NameChange, NameKind, Part
 from placement.db.engine.database import Database, UnnamedChangeError
 from placement.db.mode import Mode
 from placement.db.schema import tables
@@ -22,7 +22,7 @@ CASES: dict[str, tuple[sa.Table, Callable[[Changes], None]]] = {
     ),
     'allocations': (tables.allocations, lambda changes: changes.allocations(1, {})),
     'consumer': (tables.consumers, lambda changes: changes.consumer(ConsumerChange('uuid'))),
-    'trait': (tables.traits, lambda changes: changes.name(NameKind.TRAIT, 'CUSTOM_A')),
+    'trait': (tables.traits, lambda changes: changes.name(NameChange(NameKind.TRAIT, 'CUSTOM_A'))),
 }
 
 

@@ -16,7 +16,7 @@ from oslo_db import exception as db_errors
 
 from placement import errors
 from placement.context import RequestContext
-from placement.db.changes import Changes, NameKind, Part
+from placement.db.changes import Changes, NameChange, NameKind, Part
 from placement.db.engine import transactions
 from placement.db.engine.backoff import FIRST_DELAY, MAX_DELAY
 from placement.db.engine.database import Database
@@ -48,7 +48,7 @@ class Writer:
         """Insert a trait and fail as told; the last failure stays."""
         self.attempts += 1
         self._context.connection.execute(sa.insert(tables.traits).values(name=name))
-        self._context.changes.name(NameKind.TRAIT, name)
+        self._context.changes.name(NameChange(NameKind.TRAIT, name))
         failure = self._failures.pop(0) if len(self._failures) > 1 else self._failures[0]
         if failure is not None:
             raise failure
@@ -272,7 +272,7 @@ def test_function_called_in_a_transaction_joins_it(context: RequestContext) -> N
     def inner_writer(context: RequestContext) -> None:
         seen.append(context.connection)
         context.connection.execute(sa.insert(tables.traits).values(name='CUSTOM_A'))
-        context.changes.name(NameKind.TRAIT, 'CUSTOM_A')
+        context.changes.name(NameChange(NameKind.TRAIT, 'CUSTOM_A'))
 
     @in_transaction(Mode.WRITE)
     def outer(context: RequestContext) -> list[str]:

@@ -15,6 +15,7 @@ def test_one_batch_can_take_more_providers_than_a_statement_has_parameters(
     providers = [{'id': n, 'uuid': f'{n}', 'name': f'{n}'} for n in range(1, 40_001)]
     with database.engine.begin() as connection:
         connection.execute(sa.insert(tables.resource_providers), providers)
-    assert data_migrations.set_root_provider_ids(database, 1_000_000) == (40_000, 40_000)
+    migrate = data_migrations.set_root_provider_ids
+    assert data_migrations.run(database, migrate, 1_000_000, 'roots') == 40_000
     root_ids = tables.resource_providers.c.root_provider_id
     assert rows(sa.func.count(root_ids)) == [(40_000,)]
