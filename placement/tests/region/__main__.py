@@ -50,6 +50,11 @@ def main() -> int:
         help='innodb_flush_log_at_trx_commit of the nodes of Galera',
     )
     parser.add_argument(
+        '--pooler',
+        action='store_true',
+        help='with PostgreSQL: a pgbouncer before each node, pool_mode = transaction',
+    )
+    parser.add_argument(
         '--patience',
         type=float,
         default=1,
@@ -72,11 +77,15 @@ def main() -> int:
         return _print_judged(history.read(arguments.judge), arguments.patience)
     if arguments.writers > 1 and arguments.database != 'galera':
         parser.error('of PostgreSQL only the primary can be written to')
+    if arguments.pooler and arguments.database != 'postgresql':
+        parser.error('pgbouncer is a pooler of PostgreSQL')
     # A node that joins again refuses what the pool of connections sends it at first.
     logging.getLogger('sqlalchemy.pool').setLevel(logging.CRITICAL)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
-    choices = services.Choices(arguments.database, arguments.writers, arguments.flush)
+    choices = services.Choices(
+        arguments.database, arguments.writers, arguments.flush, arguments.pooler
+    )
     with services.region(choices) as region:
         record = Record()
         about = _about(region)

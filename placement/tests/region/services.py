@@ -15,6 +15,7 @@ from typing import NamedTuple
 import requests
 import sqlalchemy as sa
 
+from placement.tests.databases.poolers import Pgbouncer
 from placement.tests.databases.servers import free_port
 from placement.tests.functional.fixtures import databases
 from placement.tests.functional.fixtures.commit_proxy import CommitProxy
@@ -27,6 +28,9 @@ from placement.tests.servers.prometheus import MetricsProcess, Prometheus
 CONTROLLERS = 3
 # Seconds that tokens last: longer than any run.
 LONG = 10 * 86400
+# Options of pgbouncer: a client waits less long than the service, and a node that is back is soon
+# asked.
+POOLER = 'query_wait_timeout = 10\nserver_login_retry = 1'
 
 CONFIGURATION = """
 [DEFAULT]
@@ -47,15 +51,23 @@ connection_parameters = {parameters}
 class NodeBalancer(servers.Process):
     """haproxy before the nodes of a cluster, as each controller has one.
 
-    It asks the node number `first` as long as that one answers.
+    It asks the node number `first` as long as that one answers, each at its own port or, if there
+    are poolers, at that of its pooler.
     """
 
     environ: Mapping[str, str] = {'PATH': os.environ['PATH']}
 
-    def __init__(self, directory: pathlib.Path, cluster: Cluster, first: int = 0) -> None:
+    def __init__(
+        self,
+        directory: pathlib.Path,
+        cluster: Cluster,
+        first: int = 0,
+        poolers: Sequence[Pgbouncer] = (),
+    ) -> None:
         super().__init__(directory / 'node-haproxy.log')
         self._cluster = cluster
-        self._nodes = [*cluster.nodes[first:], *cluster.nodes[:first]]
+        ports = [one.port for one in poolers or cluster.nodes]
+        self._ports = [*ports[first:], *ports[:first]]
         self._path = directory / 'nodes.cfg'
         self._port = free_port()
 
@@ -69,8 +81,8 @@ class NodeBalancer(servers.Process):
         """haproxy with the sample."""
         text = self._cluster.sample.read_text()
         text = re.sub(r'bind 127.0.0.1:\d+', f'bind 127.0.0.1:{self._port}', text)
-        for number, node in enumerate(self._nodes, 1):
-            text = re.sub(rf'db{number}.example.org:\d+', f'127.0.0.1:{node.port}', text)
+        for number, port in enumerate(self._ports, 1):
+            text = re.sub(rf'db{number}.example.org:\d+', f'127.0.0.1:{port}', text)
         self._path.write_text('global\n    log stderr local0\n' + text)
         return ['haproxy', '-db', '-f', str(self._path)]
 
@@ -182,12 +194,15 @@ class Choices(NamedTuple):
     writers: int = 1
     #: innodb_flush_log_at_trx_commit of the nodes, where they have it.
     flush: int = 1
+    #: True if each node of PostgreSQL has a pgbouncer, which haproxy asks in its place.
+    has_pooler: bool = False
 
 
 @contextlib.contextmanager
 def region(choices: Choices) -> Iterator[Region]:
     """Start a region with an empty database; everything ends with the context."""
-    installation.install_system_packages('haproxy', 'faketime', *prometheus.PACKAGES)
+    packages = ['pgbouncer'] if choices.has_pooler else []
+    installation.install_system_packages('haproxy', 'faketime', *packages, *prometheus.PACKAGES)
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(installation.directory())
         keystone = Keystone(directory, expiration=LONG)
@@ -196,15 +211,16 @@ def region(choices: Choices) -> Iterator[Region]:
         cluster = stack.enter_context(CLUSTERS[choices.database](choices.flush))
         cluster.prepare()
         databases.migrate(cluster.nodes[0].service_url())
+        poolers = list(_poolers(stack, cluster)) if choices.has_pooler else []
         controllers = [
-            _controller(stack, cluster, keystone, number % choices.writers)
+            _controller(stack, cluster, keystone, number % choices.writers, poolers)
             for number in range(CONTROLLERS)
         ]
         exporters = [MetricsProcess(controller) for controller in controllers]
         balancer = servers.Haproxy(directory, *(controller.port for controller in controllers))
         watcher = Prometheus(directory, *(exporter.address for exporter in exporters))
         # That of the clients has no fault.
-        behind = NodeBalancer(directory, cluster)
+        behind = NodeBalancer(directory, cluster, poolers=poolers)
         for process in (*exporters, behind, balancer, watcher):
             start(stack, process)
         tokens = Tokens(Cloud(keystone))
@@ -217,12 +233,25 @@ def start(stack: contextlib.ExitStack, process: servers.Process) -> None:
     process.start()
 
 
+def _poolers(stack: contextlib.ExitStack, cluster: Cluster) -> Iterator[Pgbouncer]:
+    for node in cluster.nodes:
+        directory = stack.enter_context(installation.directory())
+        pooler = Pgbouncer(directory, node.url('placement'), POOLER, size=30)
+        stack.callback(pooler.stop)
+        pooler.start()
+        yield pooler
+
+
 def _controller(
-    stack: contextlib.ExitStack, cluster: Cluster, keystone: Keystone, node: int
+    stack: contextlib.ExitStack,
+    cluster: Cluster,
+    keystone: Keystone,
+    node: int,
+    poolers: Sequence[Pgbouncer],
 ) -> Controller:
     """A running instance of the service, and the programs it needs on the same machine."""
     directory = stack.enter_context(installation.directory())
-    behind = NodeBalancer(directory, cluster, node)
+    behind = NodeBalancer(directory, cluster, node, poolers)
     start(stack, behind)
     controller = Controller(directory, behind.url, cluster.parameters, keystone)
     stack.callback(controller.proxy.close)
