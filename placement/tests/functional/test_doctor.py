@@ -141,6 +141,7 @@ def test_clock_that_differs_is_a_warning(
 
 
 @on_postgresql
+@without_pooler
 @pytest.mark.parametrize('value', ['off', 'local'])
 def test_a_database_that_does_not_wait_for_its_log_is_told(deploy: Deploy, value: str) -> None:
     own = databases.create_empty()

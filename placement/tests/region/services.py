@@ -87,12 +87,15 @@ class NodeBalancer(servers.Process):
         return ['haproxy', '-db', '-f', str(self._path)]
 
     def _answers(self) -> bool:
+        """Ask as often as there are nodes: haproxy asks each in turn until it has checked them."""
         engine = sa.create_engine(self.url, poolclass=sa.NullPool)
         try:
-            with engine.connect() as connection:
-                return bool(connection.scalar(sa.text('SELECT 1')))
+            for _ in self._ports:
+                with engine.connect() as connection:
+                    connection.execute(sa.text('CREATE TEMPORARY TABLE writable (id INTEGER)'))
         except sa.exc.DBAPIError:
             return False
+        return True
 
 
 class Controller(servers.Uwsgi):
@@ -253,7 +256,9 @@ def _controller(
     directory = stack.enter_context(installation.directory())
     behind = NodeBalancer(directory, cluster, node, poolers)
     start(stack, behind)
-    controller = Controller(directory, behind.url, cluster.parameters, keystone)
+    # pgbouncer tells clients what its first server has said, before a promotion or after it.
+    parameters = '' if poolers else cluster.parameters
+    controller = Controller(directory, behind.url, parameters, keystone)
     stack.callback(controller.proxy.close)
     controller.configure()
     stack.callback(controller.stop)
