@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Refused requests for whole devices although enough is free, by order of candidates.
 
-    python -m benchmarks.devices [--seeds N] [--steps N] [--cost PAIRS] [word...]
+    python -m benchmarks.devices [--seeds N] [--steps N] [--upstream PYTHON] [word...]
+    python -m benchmarks.devices --cost PAIRS
 
 Servers arrive and leave at random in a cloud that stays 60 to 85 % full. A scheduler chooses the
 host with the most free memory, as nova does by default, or with the least, and claims its first
 candidate. All requests for a whole device are counted, and the refused ones among them. The search
 of the service runs without database and HTTP.
 
-Words choose cases by name. `--cost` compares the cost of whole requests instead, in process, in
-pairs.
+Words choose cases by name. `--upstream` has upstream search, and store the claims, over HTTP,
+without and with `randomize_allocation_candidates`. `--cost` compares the cost of whole requests
+instead, in process, in pairs.
 """
 
 from __future__ import annotations
@@ -24,18 +26,21 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 from unittest import mock
+from urllib.parse import urlencode
 
-from benchmarks import clouds
+from benchmarks import clouds, services
+from benchmarks.client import Client
 from benchmarks.clouds.rows import snapshot_of
 from benchmarks.databases import temporary_database
 from benchmarks.metered import serving
 from benchmarks.report import columns
-from placement.search.candidate import Candidate
 from placement.search.candidates import find_candidates
 from placement.search.model.request import CandidateRequest, Order, RequestGroup
+from placement.tests.functional.fixtures.clouds import claim
 from placement.tests.functional.fixtures.databases import migrate
 from placement.tests.large_clouds import Cloud, load_as_rows
 
@@ -45,6 +50,7 @@ MEMORY = 1 << 10
 HOSTS = 20
 SCHEDULERS = 8
 ORDER = 'OS_PLACEMENT__ORDER_WITHIN_TREE'
+RANDOMIZE = 'OS_PLACEMENT__RANDOMIZE_ALLOCATION_CANDIDATES'
 
 
 class Way(NamedTuple):
@@ -62,6 +68,10 @@ WAYS = {
     'packed': Way(Order.PACKED),
     'packed, random': Way(Order.PACKED, is_random=True),
     'spread': Way(Order.SPREAD),
+}
+WAYS_OF_UPSTREAM = {
+    'upstream': Way(Order.BY_ID),
+    'upstream, random': Way(Order.BY_ID, is_random=True),
 }
 
 
@@ -94,6 +104,18 @@ class Flavor(NamedTuple):
             order=way.order,
             randomize=way.is_random,
         )
+
+    def path(self) -> str:
+        """The same search over HTTP, for all candidates."""
+        groups = {
+            f'resources_{number}': ','.join(f'{name}:{amount}' for name, amount in amounts.items())
+            for number, amounts in enumerate(self.groups)
+        }
+        query = {'resources': f'MEMORY_MB:{MEMORY * self.vgpus}', **groups}
+        query['group_policy'] = 'isolate'
+        if self.same_subtree:
+            query['same_subtree'] = ','.join(f'_{number}' for number in range(len(self.groups)))
+        return f'/allocation_candidates?{urlencode(query)}'
 
 
 def flavors(*sizes: tuple[Mapping[str, int], int]) -> tuple[Flavor, ...]:
@@ -156,6 +178,13 @@ def hosts_of(case: Case, hosts: int) -> Cloud:
 Taken = Mapping[int, Mapping[str, int]]
 
 
+class Candidate(NamedTuple):
+    """The root provider of a candidate, and the amounts that it takes by provider and class."""
+
+    host: int
+    taken: Taken
+
+
 class Servers:
     """Servers that come and go."""
 
@@ -173,6 +202,12 @@ class Servers:
         """The part of all units that is taken."""
         taken = sum(flavor.vgpus for flavor, _ in self.held)
         return taken / (self.hosts * GPUS * VGPUS)
+
+    def run(self, steps: int) -> tuple[int, int]:
+        """The requests for a whole device in these steps, and the refused ones."""
+        for _ in range(steps):
+            self.step()
+        return self.whole, self.refused
 
     def step(self) -> None:
         """Add a server, or remove one."""
@@ -202,20 +237,30 @@ class Servers:
 
     def search(self, flavor: Flavor) -> Candidate | None:
         """The candidate that a scheduler claims, or None."""
-        request = flavor.request(self.way, self.hosts)
-        found = find_candidates(self.snapshot, request, self.drawing).candidates
+        found = self.find(flavor)
         self.whole += flavor.is_whole
         self.refused += flavor.is_whole and not found
         if not found:
             return None
         of_hosts: dict[int, list[Candidate]] = {}
         for candidate in found:
-            of_hosts.setdefault(candidate.providers[0].root_id, []).append(candidate)
+            of_hosts.setdefault(candidate.host, []).append(candidate)
         free = {host: self.free_memory(host) * self.sign for host in of_hosts}
         best = max(free.values())
         # nova chooses among hosts that weigh the same at random.
         host = self.drawing.choice([host for host, weight in free.items() if weight == best])
         return self.drawing.choice(of_hosts[host]) if self.way.takes_any else of_hosts[host][0]
+
+    def find(self, flavor: Flavor) -> list[Candidate]:
+        """The candidates for a flavor, in their order."""
+        request = flavor.request(self.way, self.hosts)
+        return [
+            Candidate(
+                found.providers[0].root_id,
+                {one.id: amounts for one, amounts in found.allocations.items()},
+            )
+            for found in find_candidates(self.snapshot, request, self.drawing).candidates
+        ]
 
     def free_memory(self, host: int) -> int:
         """The memory that is free on a host."""
@@ -224,15 +269,14 @@ class Servers:
 
     def claim(self, flavor: Flavor, candidate: Candidate) -> None:
         """Claim a candidate, unless others were faster."""
-        taken = {one.id: amounts for one, amounts in candidate.allocations.items()}
         self.claims += 1
-        for provider_id, amounts in taken.items():
+        for provider_id, amounts in candidate.taken.items():
             for name, limits, used in self.snapshot.provider(provider_id).inventories:
                 if used + amounts.get(name, 0) > limits.ceiling:
                     self.lost += 1
                     return
-        self.change(taken, 1)
-        self.held.append((flavor, taken))
+        self.change(candidate.taken, 1)
+        self.held.append((flavor, candidate.taken))
 
     def change(self, taken: Taken, sign: int) -> None:
         """Add to what is used of providers."""
@@ -245,7 +289,65 @@ class Servers:
         self.snapshot = self.snapshot.with_used(changed)
 
 
-def share(parts: Sequence[tuple[int, int]]) -> str:
+class ServersAtUpstream(Servers):
+    """Servers whose candidates are found, and whose claims are stored, by upstream."""
+
+    def __init__(self, client: Client, *given: Any) -> None:
+        super().__init__(*given)
+        self.client = client
+        self.consumers: dict[int, str] = {}
+
+    def run(self, steps: int) -> tuple[int, int]:
+        """The same, after which no server is left."""
+        counted = super().run(steps)
+        while self.held:
+            self.leave()
+        return counted
+
+    def find(self, flavor: Flavor) -> list[Candidate]:
+        """The candidates of upstream."""
+        found = []
+        for request in self.client.get(flavor.path()).json()['allocation_requests']:
+            taken, host = {}, 0
+            for name, part in request['allocations'].items():
+                provider = self.snapshot.find_by_uuid(name)
+                assert provider is not None
+                taken[provider.id], host = part['resources'], provider.root_id
+            found.append(Candidate(host, taken))
+        return found
+
+    def change(self, taken: Taken, sign: int) -> None:
+        """Claim or release, and count it here as well."""
+        super().change(taken, sign)
+        if sign < 0:
+            self.client.send('DELETE', f'/allocations/{self.consumers.pop(id(taken))}')
+            return
+        consumer = self.consumers[id(taken)] = str(uuid.uuid4())
+        held = {self.snapshot.provider(one).uuid: amounts for one, amounts in taken.items()}
+        self.client.send('PUT', f'/allocations/{consumer}', claim(held))
+
+
+@contextlib.contextmanager
+def upstream_with(cloud: Cloud, python: str, is_random: bool) -> Iterator[Client]:
+    """A client of upstream that has a cloud."""
+    with contextlib.ExitStack() as stack:
+        directory = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        url = stack.enter_context(temporary_database('sqlite', 'devices', directory, None))
+        service = services.Service('upstream', python, url, directory)
+        stack.callback(service.stop)
+        # The start creates the tables.
+        service.start()
+        load_as_rows(url, cloud)
+        service.start({RANDOMIZE: str(is_random)})
+        client = Client(service.port)
+        stack.callback(client.close)
+        yield client
+
+
+Parts = Sequence[tuple[int, int]]
+
+
+def share(parts: Parts) -> str:
     """The refused part of the requests: the sums over seeds, and the 95 % confidence interval."""
     asked, refused = (sum(one) for one in zip(*parts, strict=True))
     shares = [100 * part / whole for whole, part in parts if whole]
@@ -253,43 +355,61 @@ def share(parts: Sequence[tuple[int, int]]) -> str:
     return f'{refused} of {asked} ({100 * refused / max(asked, 1):.1f} % ± {error:.1f})'
 
 
-def refusals(seeds: int, steps: int, words: Sequence[str]) -> None:
+def chosen(words: Sequence[str]) -> list[tuple[str, str]]:
+    """The cases and weighers that words choose, or all."""
+    return [
+        (name, weigher)
+        for name in CASES
+        for weigher in WEIGHERS
+        if not words or any(word in f'{name}, {weigher}' for word in words)
+    ]
+
+
+def refusals(seeds: int, steps: int, words: Sequence[str], python: str | None) -> None:
     """Print a line for each case and each weigher, with a column for each order."""
-    lines: list[Sequence[str]] = [('case', 'host', *WAYS)]
-    for name, case in CASES.items():
-        for weigher, (hosts, sign) in WEIGHERS.items():
-            if words and not any(word in f'{name}, {weigher}' for word in words):
-                continue
-            cells = []
-            for way in WAYS.values():
-                parts = []
-                for seed in range(1, seeds + 1):
-                    servers = Servers(case, way, hosts, sign, seed)
-                    for _ in range(steps):
-                        servers.step()
-                    parts.append((servers.whole, servers.refused))
-                cells.append(share(parts))
-            lines.append((name, weigher, *cells))
-            print(*lines[-1], sep=' | ', flush=True)
-    print(columns(lines))
+
+    def runs(name: str, weigher: str, way: Way) -> Parts:
+        case, (hosts, sign) = CASES[name], WEIGHERS[weigher]
+        given = [(case, way, hosts, sign, seed) for seed in range(1, seeds + 1)]
+        if python is None:
+            return [Servers(*one).run(steps) for one in given]
+        with upstream_with(hosts_of(case, hosts), python, way.is_random) as client:
+            return [ServersAtUpstream(client, *one).run(steps) for one in given]
+
+    chosen = [
+        (name, weigher)
+        for name in CASES
+        for weigher in WEIGHERS
+        if not words or any(word in f'{name}, {weigher}' for word in words)
+    ]
+    show(('case', 'host'), WAYS if python is None else WAYS_OF_UPSTREAM, chosen, runs)
 
 
 def collisions(seeds: int, steps: int) -> None:
     """Print how many claims of simultaneous schedulers are refused."""
-    lines: list[Sequence[str]] = [('claims refused', *WAYS)]
-    for weigher, (hosts, sign) in WEIGHERS.items():
-        cells = []
-        for way in WAYS.values():
-            parts = []
-            for seed in range(1, seeds + 1):
-                servers = Servers(CASES['mixed sizes'], way, hosts, sign, seed)
-                for _ in range(steps // SCHEDULERS):
-                    servers.arrive([servers.draw() for _ in range(SCHEDULERS)])
-                    while servers.full > (LEAST_FULL + MOST_FULL) / 2:
-                        servers.leave()
-                parts.append((servers.claims, servers.lost))
-            cells.append(share(parts))
-        lines.append((weigher, *cells))
+
+    def runs(weigher: str, way: Way) -> Iterator[tuple[int, int]]:
+        for seed in range(1, seeds + 1):
+            servers = Servers(CASES['mixed sizes'], way, *WEIGHERS[weigher], seed)
+            for _ in range(steps // SCHEDULERS):
+                servers.arrive([servers.draw() for _ in range(SCHEDULERS)])
+                while servers.full > (LEAST_FULL + MOST_FULL) / 2:
+                    servers.leave()
+            yield servers.claims, servers.lost
+
+    show(('claims refused',), WAYS, [(weigher,) for weigher in WEIGHERS], runs)
+
+
+def show(
+    headings: Sequence[str],
+    ways: Mapping[str, Way],
+    rows: Sequence[Sequence[str]],
+    runs: Callable[..., Iterable[tuple[int, int]]],
+) -> None:
+    """Print a table, line by line and as a whole; `runs` has the parts for a row and a way."""
+    lines: list[Sequence[str]] = [(*headings, *ways)]
+    for row in rows:
+        lines.append((*row, *(share(list(runs(*row, way))) for way in ways.values())))
         print(*lines[-1], sep=' | ', flush=True)
     print(columns(lines))
 
@@ -344,13 +464,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add('words', nargs='*', metavar='word', help='choose cases by name')
     add('--seeds', type=int, default=20, help='runs of each case (%(default)s)')
     add('--steps', type=int, default=900, help='servers that come or go in a run (%(default)s)')
+    add('--upstream', metavar='PYTHON', type=os.path.abspath, help='ask upstream, by its Python')
     add('--cost', type=int, metavar='PAIRS', help='compare the cost of whole requests')
     options = parser.parse_args(arguments)
     if options.cost:
         cost(options.cost)
     else:
-        refusals(options.seeds, options.steps, options.words)
-        if not options.words:
+        refusals(options.seeds, options.steps, options.words, options.upstream)
+        if not (options.words or options.upstream):
             collisions(options.seeds, options.steps)
 
 
