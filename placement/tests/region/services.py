@@ -66,6 +66,9 @@ class NodeBalancer(servers.Process):
     ) -> None:
         super().__init__(directory / 'node-haproxy.log')
         self._cluster = cluster
+        #: Parameters of connections. pgbouncer tells clients what its first server has said, also
+        #: after a promotion, so that they cannot ask for a primary.
+        self.parameters = '' if poolers else cluster.parameters
         ports = [one.port for one in poolers or cluster.nodes]
         self._ports = [*ports[first:], *ports[:first]]
         self._path = directory / 'nodes.cfg'
@@ -186,7 +189,7 @@ class Region(NamedTuple):
 
     def stored(self) -> stored.Stored | None:
         """The contents of the database, read through the haproxy of a controller."""
-        return stored.read(self.node_balancer.url, self.cluster.parameters)
+        return stored.read(self.node_balancer.url, self.node_balancer.parameters)
 
 
 class Choices(NamedTuple):
@@ -256,9 +259,7 @@ def _controller(
     directory = stack.enter_context(installation.directory())
     behind = NodeBalancer(directory, cluster, node, poolers)
     start(stack, behind)
-    # pgbouncer tells clients what its first server has said, before a promotion or after it.
-    parameters = '' if poolers else cluster.parameters
-    controller = Controller(directory, behind.url, parameters, keystone)
+    controller = Controller(directory, behind.url, behind.parameters, keystone)
     stack.callback(controller.proxy.close)
     controller.configure()
     stack.callback(controller.stop)
