@@ -119,6 +119,15 @@ class CandidateRequest:
         return frozenset(name for group in self.groups for name in group.resources)
 
     @property
+    def totals(self) -> dict[str, int]:
+        """The total amount of each class over all groups."""
+        totals: dict[str, int] = {}
+        for group in self.groups:
+            for name, amount in group.resources.items():
+                totals[name] = totals.get(name, 0) + amount
+        return totals
+
+    @property
     def root_traits(self) -> frozenset[str]:
         """Every trait that roots must have or must not have."""
         return self.root_required | self.root_forbidden

@@ -108,11 +108,7 @@ class ResolvedRequest:
         """The request with its trees looked up in the snapshot."""
         in_trees = [group.in_tree for group in request.groups if group.in_tree is not None]
         tree_ids = {uuid: snapshot.find_root(uuid) for uuid in in_trees}
-        totals: dict[str, int] = {}
-        for group in request.groups:
-            for name, amount in group.resources.items():
-                totals[name] = totals.get(name, 0) + amount
-        bits = RequestBits(request)
+        totals, bits = request.totals, RequestBits(request)
         requests = _provider_requests(request, tree_ids, totals, bits)
         collected = bits.groups[''].collected if '' in bits.groups else 0
         constraints = _constraints(request, requests)
