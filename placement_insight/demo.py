@@ -6,7 +6,6 @@ are not authenticated (noauth2), and no configuration file is read. With --quest
 nothing: it prints the questions again, and the commands that ask them at --host and --port.
 """
 
-import argparse
 import contextlib
 import fcntl
 import logging
@@ -49,18 +48,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     given = sys.argv[1:] if arguments is None else arguments
     if QUESTIONS in given:
-        _print_questions(_url_of([one for one in given if one != QUESTIONS]))
+        options, _others = serve.parser(program).parse_known_args(given)
+        _print_questions(f'http://{options.host}:{options.port}')
         return 0
     return serve.run(program, arguments)
-
-
-def _url_of(arguments: Sequence[str]) -> str:
-    """Return the address of a demonstration that was started with these arguments."""
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument('--host', default='127.0.0.1')
-    parser.add_argument('--port', type=int, default=serve.DEFAULT_PORT)
-    options, _others = parser.parse_known_args(arguments)
-    return f'http://{options.host}:{options.port}'
 
 
 def _discard(state: str) -> None:
@@ -97,7 +88,8 @@ def _fill(conf: ConfigOpts, say: serve.Say) -> None:
         )
     began = time.monotonic()
     conf.set_default('enabled', True, 'history')
-    log = os.path.join(_state_of(conf), LOG_FILE)
+    database_file = conf.placement_database.connection.removeprefix('sqlite:///')
+    log = os.path.join(os.path.dirname(database_file), LOG_FILE)
     # A dollar sign is escaped: oslo.config substitutes `$name`.
     conf.set_default('log_file', log.replace('$', '$$'))
     say(f'log: {log}')
@@ -118,11 +110,6 @@ def _fill(conf: ConfigOpts, say: serve.Say) -> None:
         f'cloud: {len(cloud.providers):,} resource providers and {len(cloud.claims):,} '
         f'consumers, made in {time.monotonic() - began:.1f} s'
     )
-
-
-def _state_of(conf: ConfigOpts) -> str:
-    """Return the directory of the database file."""
-    return os.path.dirname(conf.placement_database.connection.removeprefix('sqlite:///'))
 
 
 @contextlib.contextmanager

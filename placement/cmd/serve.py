@@ -150,7 +150,7 @@ def api(arguments: Sequence[str] | None = None) -> int:
 
 def run(program: Program, arguments: Sequence[str] | None) -> int:
     """Run the service of a program until a signal arrives; return the exit status."""
-    options = _parser(program).parse_args(arguments)
+    options = parser(program).parse_args(arguments)
     say = functools.partial(print, f'{program.name}:', flush=True)
     web_server.interrupt()
     try:
@@ -164,7 +164,8 @@ def run(program: Program, arguments: Sequence[str] | None) -> int:
     return 0
 
 
-def _parser(program: Program) -> argparse.ArgumentParser:
+def parser(program: Program) -> argparse.ArgumentParser:
+    """Return the parser of the options of a program."""
     parser = argparse.ArgumentParser(prog=program.name, description=program.description)
     parser.add_argument('--host', default='127.0.0.1', help='address to serve on (%(default)s)')
     parser.add_argument(
