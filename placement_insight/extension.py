@@ -44,8 +44,7 @@ def _middleware(conf: ConfigOpts) -> Sequence[Middleware]:
 
 
 def _gauges(conf: ConfigOpts, database: Database) -> Sequence[ReadGauges]:
-    from placement_insight.gauges import RequestGauges
-    from placement_insight.promises.gauges import PromiseGauges
+    from placement_insight.gauges import PromiseGauges, RequestGauges
 
     return [RequestGauges(conf, database), PromiseGauges(conf, database)]
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gauges of insight: the capacity of named requests, and the hosts that the cloud can lose."""
+"""Gauges of insight: named requests, promises, and the hosts that the cloud can lose."""
 
 import contextlib
 import logging
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from threading import Event, Thread
 
@@ -18,9 +19,14 @@ from placement.feed.keeper import SnapshotKeeper
 from placement.objects.allocation_candidate import check_names
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
-from placement_insight.failure_domains import MIN_INTERVAL, FailureDomains
-from placement_insight.named_requests import read_requests
+from placement_insight.promises import promise as promises
+from placement_insight.promises.promise import PromiseReport
+from placement_insight.query_text import read_requests
 from placement_insight.search.capacity import RequestCapacity, capacities_of
+from placement_insight.search.promise import PromiseState
+from placement_insight.search.sliced_work import SlicedWork
+from placement_insight.search.what_if.survival import SURVIVAL_BUDGET, DomainLoss, Survival
+from placement_insight.what_if.pages import read_page_of_roots
 
 LOG = logging.getLogger(__name__)
 
@@ -95,6 +101,118 @@ def _families(capacities: Mapping[str, RequestCapacity | None]) -> Sequence[Metr
 
 def _values(capacity: RequestCapacity) -> Sequence[int]:
     return (capacity.now.at_least, capacity.if_empty.at_least, capacity.is_exact, 0)
+
+
+_PROMISE_NUMBERS = (
+    ('placement_promise_consumers', 'Consumers for which room is promised.'),
+    ('placement_promise_room', 'Consumers that could be claimed now, at least.'),
+    ('placement_promise_slack', 'Room beyond what is promised; negative where less is there.'),
+)
+_PROMISE_STATE = (
+    ('placement_promise_state', '1 for the state of the promise, 0 for the others.'),
+)
+
+
+class PromiseGauges:
+    """Yields the gauges of all promises, given a snapshot."""
+
+    def __init__(self, conf: ConfigOpts, database: Database) -> None:
+        self._is_on: bool = conf.insight.promises
+        self._context = RequestContext(database=database)
+
+    def __call__(self, snapshot: Snapshot) -> Iterator[Metric]:
+        if not self._is_on:
+            return
+        found = promises.list_promises(self._context)
+        reports = promises.report_promises(self._context, snapshot, found)
+        numbers = [([report.promise.name], _values_of(report)) for report in reports]
+        yield from cloud_gauges.families(_PROMISE_NUMBERS, ['promise'], numbers)
+        states = [
+            ([report.promise.name, state.value], [report.state is state])
+            for report in reports
+            for state in PromiseState
+        ]
+        yield from cloud_gauges.families(_PROMISE_STATE, ['promise', 'state'], states)
+
+
+def _values_of(report: PromiseReport) -> Sequence[int]:
+    count, room = report.promise.count, report.room.at_least
+    return count, room, room - count
+
+
+#: Minimum interval of failure domains in seconds. One computation takes seconds in a cloud of
+#: 10,000 hosts.
+MIN_INTERVAL = 300
+# Number of hosts that are examined at a time.
+PAGE = 1_000
+
+STATES = ('survives', 'alike_fails', 'fails', 'unknown')
+_DOMAINS = (
+    'placement_failure_domains',
+    'Hosts in use, by what becomes of their consumers when one fails alone.',
+)
+
+
+class FailureDomains:
+    """The gauge of hosts that the cloud can lose, recomputed at intervals.
+
+    It is that of the last computation; empty before the first one, and after a failed one.
+    """
+
+    def __init__(self, snapshots: SnapshotKeeper) -> None:
+        self._snapshots = snapshots
+        self._counted: Mapping[str, int] = {}
+
+    def read(self) -> Iterator[Metric]:
+        """Yield the number of hosts in each state."""
+        rows = [((state,), (count,)) for state, count in self._counted.items()]
+        if rows:
+            yield from cloud_gauges.families([_DOMAINS], ['state'], rows)
+
+    def ask_every(self, seconds: int, stopped: Event) -> None:
+        """Compute the gauge now, and again at this interval until `stopped` is set.
+
+        A computation that failed is retried after `MIN_INTERVAL`.
+        """
+        while not stopped.is_set():
+            self._ask()
+            stopped.wait(seconds if self._counted else MIN_INTERVAL)
+
+    def _ask(self) -> None:
+        counted: Mapping[str, int] = {}
+        try:
+            counted = count_states(self._snapshots)
+        except errors.ServiceUnavailable as error:
+            LOG.warning('The metrics do not show which failures the cloud can take: %s', error)
+        # A defect here must not end the process, which exports all other metrics too.
+        except Exception:
+            LOG.exception('The metrics do not show which failures the cloud can take')
+        self._counted = counted
+
+
+def count_states(snapshots: SnapshotKeeper) -> dict[str, int]:
+    """Count the hosts of the cloud by state, one page of hosts at a time.
+
+    :raises errors.ServiceUnavailable: the database does not answer
+    """
+    counted, marker, has_more = Counter[str](), '', True
+    while has_more:
+        page = read_page_of_roots(snapshots, marker, PAGE)
+        asking = Survival(page.after.snapshot, work=SlicedWork(SURVIVAL_BUDGET))
+        for domain in page.domains.items:
+            counted[state_of(asking.loss(domain, page.holders_of))] += 1
+            marker = domain.name
+        has_more = page.domains.has_more
+    return {state: counted[state] for state in STATES}
+
+
+def state_of(loss: DomainLoss) -> str:
+    """Return the state of a domain, one of `STATES`."""
+    if loss.survives is None:
+        return 'unknown'
+    if not loss.survives:
+        return 'fails'
+    return 'survives' if loss.placed_alike == loss.consumers else 'alike_fails'
 
 
 @contextlib.contextmanager

@@ -25,8 +25,8 @@ def show(request: Request) -> Reply:
     ]
     counts = {
         'failures': insight.failures.count,
-        'dropped': insight.dropped,
-        'unrecorded': insight.unrecorded,
+        'dropped': insight.unmet_demand.dropped if insight.unmet_demand else 0,
+        'unrecorded': insight.change_history.lost if insight.change_history else 0,
     }
     return Reply({'questions': questions, 'max_age': insight.max_age} | counts)
 

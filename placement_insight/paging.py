@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pages of the lists below `/insight`: their parameters, elements and links."""
 
-import dataclasses
 import datetime
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from placement import errors
 from placement.http.querystring import Query
@@ -65,8 +64,7 @@ def parse_time(query: Query, name: str) -> datetime.datetime | None:
 Listed = TypeVar('Listed')
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Page(Generic[Listed]):
+class Page(NamedTuple, Generic[Listed]):
     """A page of a list; `has_more` is True if another one follows.
 
     `token` is the position of the change feed at the moment of the first page of providers.

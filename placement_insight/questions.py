@@ -22,6 +22,7 @@ from placement_insight.demand.observer import MissObserver
 from placement_insight.errors import InsightBusy, InsightOff
 from placement_insight.failures import Failures
 from placement_insight.history.keeper import ChangeHistory
+from placement_insight.history.sink import HistorySink
 from placement_insight.promises.keeping import Keeping
 
 # Switch interval of the interpreter in seconds while a question is computed. A thread that answers
@@ -81,23 +82,21 @@ class Insight(WorkerPart):
     links to next pages lead to the same copy.
     """
 
-    options: Mapping[str, str] = MappingProxyType(
-        {
-            'allocation_candidates': '[insight] allocation_candidates',
-            'capacity': '[insight] capacity',
-            'survival': '[insight] survival',
-            'drain': '[insight] drain',
-            'moves': '[insight] moves',
-            'unmet_demand': '[insight] unmet_demand',
-            'providers': '[insight] cloud',
-            'promises': '[insight] promises',
-            'consumers': '[insight] cloud',
-            'usages': '[insight] cloud',
-            'changes': '[insight] cloud',
-            'names': '[insight] cloud',
-            'history': '[history] enabled',
-        }
-    )
+    options: Mapping[str, str] = {
+        'allocation_candidates': '[insight] allocation_candidates',
+        'capacity': '[insight] capacity',
+        'survival': '[insight] survival',
+        'drain': '[insight] drain',
+        'moves': '[insight] moves',
+        'unmet_demand': '[insight] unmet_demand',
+        'providers': '[insight] cloud',
+        'promises': '[insight] promises',
+        'consumers': '[insight] cloud',
+        'usages': '[insight] cloud',
+        'changes': '[insight] cloud',
+        'names': '[insight] cloud',
+        'history': '[history] enabled',
+    }
 
     def __init__(
         self,
@@ -159,21 +158,11 @@ class Insight(WorkerPart):
             return self._notes[name]
         return None if name in self.enabled else f'{self.options[name]} is false'
 
-    @property
-    def dropped(self) -> int:
-        """Number of unsuccessful searches that this worker did not keep."""
-        return 0 if self.unmet_demand is None else self.unmet_demand.dropped
-
-    @property
-    def unrecorded(self) -> int:
-        """Number of changes of this worker without a row in the history."""
-        return 0 if self.change_history is None else self.change_history.lost
-
     def sinks(self, context: RequestContext, action: str) -> Sequence[Sink]:
         """Return the sinks for the changes of one request; `action` is its name in the history."""
         if self.change_history is None:
             return ()
-        return (self.change_history.sink(context, action),)
+        return (HistorySink(self.change_history, context, action),)
 
     def flush(self) -> None:
         """Write the searches that this worker keeps in memory, so that answers include them."""

@@ -7,7 +7,7 @@ from typing import Any
 from placement.http.reply import Handler
 from placement.http.route import AddedRoute
 from placement.http.service import Service
-from placement.schemas.common import Schema, with_properties
+from placement.schemas.common import with_properties
 from placement_insight import handlers as insight
 from placement_insight.bulk import handlers as bulk
 from placement_insight.demand import handlers as demand
@@ -36,14 +36,6 @@ def _question(
     return AddedRoute(method, path, action, handler=handler, guard=guard, **options)
 
 
-def _explaining(search: Schema) -> Schema:
-    return with_properties(search, explain.EXPLAIN)
-
-
-def _counting(search: Schema) -> Schema:
-    return with_properties(search, explain.CAPACITY)
-
-
 # Questions with the query of a candidate search, at the versions that have one.
 _SEARCH: dict[str, Any] = {'like': 'allocation_candidates.list', 'status_before': 400}
 
@@ -51,10 +43,11 @@ _SEARCH: dict[str, Any] = {'like': 'allocation_candidates.list', 'status_before'
 ROUTES = (
     AddedRoute('GET', PATH, 'insight.show', handler=insight.show),
     _question('GET', 'allocation_candidates', 'explain', explain.explain,
-        extends=_explaining, **_SEARCH),
+        extends=lambda search: with_properties(search, explain.EXPLAIN), **_SEARCH),
     _question('POST', 'allocation_candidates', 'explain_after', explain.explain_after,
         body=explain.EXPLAIN_AFTER, **_SEARCH),
-    _question('GET', 'capacity', 'capacity', explain.capacity, extends=_counting, **_SEARCH),
+    _question('GET', 'capacity', 'capacity', explain.capacity,
+        extends=lambda search: with_properties(search, explain.CAPACITY), **_SEARCH),
     _question('POST', 'capacity', 'capacities', explain.capacities,
         body=explain.CAPACITIES, **_SEARCH),
     _question('POST', 'survival', 'survival', what_if.survival,

@@ -9,7 +9,6 @@ import os
 import re
 import weakref
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_plus
 from wsgiref.types import WSGIApplication, WSGIEnvironment
@@ -62,16 +61,14 @@ _GENERATIONS = (
 )
 
 #: Reasons why questions are not answered here, and limitations of others.
-NOTES: Mapping[str, str] = MappingProxyType(
-    {
-        'unmet_demand': 'another service answers the searches, and keeps none that found nothing',
-        'promises': 'they are kept in a table, and nothing is written here',
-        'changes': 'the service that writes the database keeps no feed of changes',
-        'history': 'the service that writes the database keeps no history',
-        'providers': _GENERATIONS,
-        'consumers': _GENERATIONS,
-    }
-)
+NOTES: Mapping[str, str] = {
+    'unmet_demand': 'another service answers the searches, and keeps none that found nothing',
+    'promises': 'they are kept in a table, and nothing is written here',
+    'changes': 'the service that writes the database keeps no feed of changes',
+    'history': 'the service that writes the database keeps no history',
+    'providers': _GENERATIONS,
+    'consumers': _GENERATIONS,
+}
 OFF = frozenset({'unmet_demand', 'promises', 'changes', 'history'})
 
 

@@ -5,9 +5,6 @@ All questions are answered from a copy, so that all pages of a list are of the s
 database has one short transaction for each copy.
 """
 
-from __future__ import annotations
-
-import dataclasses
 import datetime
 import functools
 import logging
@@ -16,7 +13,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from placement.db.changes import FirstSink
 from placement.db.engine.database import Database
@@ -73,8 +70,7 @@ class CopiedSnapshots(SnapshotKeeper):
             return read(connection, self._snapshot)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(NamedTuple):
     """A copy of the cloud at one moment.
 
     `moment` is its unique name. Without consumers, it has sums instead of allocations. `at` is the

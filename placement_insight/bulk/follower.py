@@ -6,7 +6,6 @@ a position in the feed, encoded as a short text; `FollowedFeed` reads the entrie
 """
 
 import base64
-import binascii
 import dataclasses
 import enum
 import struct
@@ -42,8 +41,7 @@ MAX_LAG_SECONDS = 60
 ENTRIES_FOR_EACH = 5
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FollowerToken:
+class FollowerToken(NamedTuple):
     """A client's position in the feed.
 
     `position` is the head of the feed at the last read, and `delivered` the id of the last entry
@@ -86,7 +84,7 @@ class FollowerToken:
         """
         try:
             content = base64.b64decode(text + '=' * (-len(text) % 4), '-_', validate=True)
-        except (binascii.Error, ValueError) as error:
+        except ValueError as error:
             raise ValueError('it is not encoded as tokens are') from error
         body, checksum = content[: -_CHECKSUM.size], content[-_CHECKSUM.size :]
         if len(body) != _FORMAT.size or _CHECKSUM.pack(zlib.crc32(body)) != checksum:
@@ -168,7 +166,7 @@ class FollowedFeed:
             delivered = entry_id
         # The position is read here: that of this worker's snapshot may be of a later moment than
         # the transaction.
-        return Batch(tuple(changes), dataclasses.replace(self.token(), delivered=delivered))
+        return Batch(tuple(changes), self.token()._replace(delivered=delivered))
 
     def _delivered(self, token: FollowerToken) -> int | Interruption:
         """Return the last delivered id before any entry that has appeared late."""

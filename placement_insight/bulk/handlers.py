@@ -114,12 +114,8 @@ def parse_since(query: Query) -> FollowerToken | datetime.datetime:
 
     :raises errors.InvalidQuery: it is no token of this release, or a time that does not exist
     """
-    parse = (
-        paging.parse_time
-        if re.fullmatch(common.TIME['pattern'], query.last('since') or '')
-        else parse_token
-    )
-    since = parse(query, 'since')
+    is_time = re.fullmatch(common.TIME['pattern'], query.last('since') or '')
+    since = paging.parse_time(query, 'since') if is_time else parse_token(query, 'since')
     assert since is not None
     return since
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cloud in bulk: pages of providers, consumers, changes and sums, each of one moment."""
 
-import dataclasses
 import datetime
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -48,12 +47,12 @@ class Changes(NamedTuple, Generic[Described]):
 class CloudProvider(NamedTuple):
     """A provider at the moment of its page.
 
-    `row` has the members of a list of providers; `allocations` is None if not asked for.
+    `row` has the members of a list of providers; `allocations` is empty if not asked for.
     """
 
     row: Row
     record: Provider
-    allocations: Sequence[Row] | None
+    allocations: Sequence[Row]
 
 
 class CloudTree(NamedTuple):
@@ -178,7 +177,7 @@ def _find_token(
         return None
     first = statements.find_first_entry(connection, since)
     token = feed.token()
-    return token if first is None else dataclasses.replace(token, delivered=first - 1)
+    return token if first is None else token._replace(delivered=first - 1)
 
 
 @in_transaction(Mode.READ)
@@ -197,17 +196,9 @@ def described(
     :raises FeedBypassed: the snapshot lacks one
     """
     ids = ids_in(snapshot, rows)
-    taken = None
-    if with_allocations:
-        taken = _grouped(
-            (row.provider_id, row) for row in allocations.list_by_providers(connection, ids)
-        )
-    return [
-        CloudProvider(
-            row, snapshot.provider(row.id), None if taken is None else taken.get(row.id, ())
-        )
-        for row in rows
-    ]
+    listed = allocations.list_by_providers(connection, ids) if with_allocations else ()
+    taken = _grouped((row.provider_id, row) for row in listed)
+    return [CloudProvider(row, snapshot.provider(row.id), taken.get(row.id, ())) for row in rows]
 
 
 def summed(connection: Connection, snapshot: Snapshot, rows: Sequence[Row]) -> list[CloudTree]:
@@ -247,10 +238,8 @@ def list_consumers(
     connection = context.connection
     rows = statements.list_consumers(connection, filters, after, limit + 1)
     shown = rows[:limit]
-    held = _grouped(
-        (row.uuid, row)
-        for row in allocations.list_by_consumers(connection, [row.uuid for row in shown])
-    )
+    listed = allocations.list_by_consumers(connection, [row.uuid for row in shown])
+    held = _grouped((row.uuid, row) for row in listed)
     consumers = [CloudConsumer(row, held.get(row.uuid, ())) for row in shown]
     return Page(consumers, has_more=len(rows) > limit)
 

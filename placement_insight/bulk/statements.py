@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """SQL statements on consumers, sums of usage, and entries of the change feed."""
 
-import dataclasses
 import datetime
 import enum
 from collections.abc import Sequence
@@ -42,8 +41,7 @@ _CONSUMERS = (
 )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ConsumerFilters:
+class ConsumerFilters(NamedTuple):
     """The filters of a list of consumers, all of which a consumer has to meet.
 
     `provider` is the uuid of a provider with allocations of the consumer. `is_typed` False selects

@@ -42,7 +42,7 @@ def providers_text(providers: Iterable[CloudProvider], included: Set[str]) -> st
         if kind not in encoded:
             parts = (f', "{name}": {OF_KIND[name](provider.record)}' for name in shared)
             encoded[kind] = ''.join(parts)
-        own = _own_members(provider, USAGES in included)
+        own = _own_members(provider, included)
         texts.append(f'{json.dumps(own)[:-1]}{encoded[kind]}}}')
     return f'[{", ".join(texts)}]'
 
@@ -73,12 +73,12 @@ def _tree(tree: CloudTree, included: Set[str]) -> dict[str, object]:
     return shown | {part: LISTS[part](root) for part in LISTS if part in included}
 
 
-def _own_members(provider: CloudProvider, with_usages: bool) -> dict[str, object]:
+def _own_members(provider: CloudProvider, included: Set[str]) -> dict[str, object]:
     row, record, allocations = provider
     own = members(row, 'uuid', 'name', 'generation', 'parent_provider_uuid', 'root_provider_uuid')
-    if with_usages:
+    if USAGES in included:
         own[USAGES] = dict(zip(record.kind.profile.classes, record.used, strict=True))
-    if allocations is not None:
+    if ALLOCATIONS in included:
         own[ALLOCATIONS] = views.provider_allocations(row.generation, allocations)[ALLOCATIONS]
     return own
 

@@ -13,9 +13,9 @@ from placement.http.request import Request
 from placement.schemas import common
 from placement_insight import paging
 from placement_insight.demand import statements
-from placement_insight.demand.statements import RowPage
 from placement_insight.demand.unknown_names import UnknownName
 from placement_insight.questions import Insight
+from placement_insight.statements import RowPage
 
 # Verdicts on searches without candidates.
 VERDICTS = ('full', 'infeasible', 'unknown', 'refused')

@@ -5,19 +5,17 @@ Adding a search costs microseconds. Writes happen after an answer was sent, at m
 `FLUSH_SECONDS`; a worker that is killed loses the searches since its last write.
 """
 
-from __future__ import annotations
-
 import collections
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from placement.db.engine import failures as database_failures
 from placement.db.engine.causes import Cause
 from placement.db.engine.database import Database
 from placement.db.mode import Mode
 from placement.db.schema.own_tables import REASON_LENGTH, TREES_LENGTH
+from placement.http.searches import SearchOrigin
 from placement.search.model.request import CandidateRequest
 from placement_insight import counters
 from placement_insight.demand import statements
@@ -25,9 +23,6 @@ from placement_insight.demand.normalized_query import normalized
 from placement_insight.demand.statements import Demand, Miss
 from placement_insight.failures import Failures
 from placement_insight.search.empty_search import Explanation
-
-if TYPE_CHECKING:
-    from placement.http.searches import SearchOrigin
 
 FLUSH_SECONDS = 10.0
 

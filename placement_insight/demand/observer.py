@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The observer of searches without candidates."""
 
-from __future__ import annotations
-
 from placement.http.searches import Finding, Miss
 from placement_insight.demand.keeper import UnmetDemand
 from placement_insight.failures import Failures

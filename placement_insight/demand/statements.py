@@ -6,7 +6,7 @@ from __future__ import annotations
 import collections
 import datetime
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -14,6 +14,7 @@ from placement.db.rows import Row
 from placement.db.schema.own_tables import unmet_demand, unmet_searches
 from placement.db.statements import clock, names
 from placement_insight.demand.unknown_names import UnknownName, named_in
+from placement_insight.statements import RowPage, with_since
 
 # Maximum number of request ids of a demand.
 MAX_REQUEST_IDS = 20
@@ -167,28 +168,6 @@ def _joined(request_ids: Sequence[str]) -> str:
     return ' '.join(reversed(list(last)[:MAX_REQUEST_IDS]))
 
 
-class RowPage(NamedTuple):
-    """A page of rows, the newest first: those since a time, with ids below `before_id`."""
-
-    since: datetime.datetime | None
-    before_id: int | None
-    limit: int
-
-    def of(
-        self, statement: sa.Select[Any], row_id: sa.Column[int], at: sa.Column[datetime.datetime]
-    ) -> sa.Select[Any]:
-        """Return the statement limited to this page, given the columns of id and time."""
-        if self.before_id is not None:
-            statement = statement.where(row_id < self.before_id)
-        return _since(statement, at, self.since).order_by(row_id.desc()).limit(self.limit)
-
-
-def _since(
-    statement: sa.Select[Any], at: sa.Column[datetime.datetime], since: datetime.datetime | None
-) -> sa.Select[Any]:
-    return statement if since is None else statement.where(at >= since)
-
-
 def list_demands(connection: sa.Connection, page: RowPage) -> Sequence[Row]:
     """Return a page of demands, the newest first."""
     columns = unmet_demand.c
@@ -203,7 +182,7 @@ def sum_demands(connection: sa.Connection, since: datetime.datetime | None) -> d
         .where(columns.names_tree.is_(sa.false()))
         .group_by(columns.verdict)
     )
-    return dict(connection.execute(_since(statement, columns.last_at, since)).all())
+    return dict(connection.execute(with_since(statement, columns.last_at, since)).all())
 
 
 def list_refused(connection: sa.Connection, since: datetime.datetime | None) -> Sequence[Row]:
@@ -212,7 +191,7 @@ def list_refused(connection: sa.Connection, since: datetime.datetime | None) -> 
     refused = sa.select(columns.query, columns.times, columns.last_at).where(
         columns.verdict == 'refused'
     )
-    newest = _since(refused, columns.last_at, since).order_by(columns.last_at.desc())
+    newest = with_since(refused, columns.last_at, since).order_by(columns.last_at.desc())
     return connection.execute(newest.limit(MAX_REFUSED)).all()
 
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The classes and traits in refused searches, some of which do not exist."""
 
-from __future__ import annotations
-
 import datetime
 import re
 import urllib.parse

@@ -11,7 +11,7 @@ import pkgutil
 import random
 import shlex
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import yaml
@@ -38,8 +38,7 @@ def uuid_of(name: str) -> str:
     return str(uuid.uuid5(_NAMESPACE, name))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DemoProvider:
+class DemoProvider(NamedTuple):
     """A resource provider; `aggregates` are names, for which `uuid_of` gives the uuids."""
 
     name: str
@@ -54,8 +53,7 @@ class DemoProvider:
         return uuid_of(self.name)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Cloud:
+class Cloud(NamedTuple):
     """The providers and claims of the cloud.
 
     `shrunk` has inventories by the name of their provider, which shrink below their usage in the
@@ -86,7 +84,8 @@ FreeAmounts = dict[tuple[str, str], int]
 def make_cloud(seed: int = SEED) -> Cloud:
     """Generate the cloud of a seed, the same each time."""
     data = yaml.safe_load(pkgutil.get_data(__name__, 'cloud.yaml'))
-    storage = _provider(data['storage']['name'], data['storage'], data['storage']['aggregates'])
+    pool = data['storage']
+    storage = _provider(pool['name'], pool, aggregates=pool['aggregates'])
     hosts = list(_hosts(data))
     providers = [storage, *(provider for host in hosts for provider in host.providers)]
     free = {
@@ -109,53 +108,40 @@ def make_cloud(seed: int = SEED) -> Cloud:
 
 def capacity_of(inventory: Mapping[str, Any]) -> int:
     """Return the capacity of an inventory, given as in a request body."""
-    ratio = inventory.get('allocation_ratio', 1.0)
-    return Capacity(
-        inventory['total'], inventory.get('reserved', 0), allocation_ratio=ratio
-    ).ceiling
+    return Capacity(**inventory).ceiling
 
 
 def _hosts(data: Mapping[str, Any]) -> Iterator[Host]:
     """Yield all hosts in the order of ``cloud.yaml``."""
     for beginning, description in data['hosts'].items():
         kinds = description['kinds']
+        # The trait of an upgraded agent.
+        owner = {OWNER_TRAIT} if description.get('upgraded') else set[str]()
         for index in range(description['count']):
             name = f'{beginning}-{index + 1:03}'
             kind = data['kinds'][kinds[index % len(kinds)]]
-            root = _provider(name, kind, description['aggregates'])
-            if name in data['disabled']:
-                root = dataclasses.replace(root, traits=root.traits | {DISABLED_TRAIT})
+            traits = owner | ({DISABLED_TRAIT} if name in data['disabled'] else set())
+            root = _provider(name, kind, traits, description['aggregates'])
             providers, level = [root], [(root, kind)]
             while level:
                 level = [
-                    (_provider(f'{parent.name}-{suffix}', child, parent=parent), child)
+                    (_provider(f'{parent.name}-{suffix}', child, owner, parent=parent), child)
                     for parent, described in level
                     for suffix, child in described.get('children', {}).items()
                 ]
                 providers += [provider for provider, _description in level]
-            if description.get('upgraded'):
-                providers = _owned_by_nova(providers)
             yield Host(providers, description)
-
-
-def _owned_by_nova(providers: Sequence[DemoProvider]) -> list[DemoProvider]:
-    """Add the trait of an upgraded agent to the providers of a tree, parents first."""
-    owned: dict[str, DemoProvider] = {}
-    for one in providers:
-        parent = owned[one.parent.name] if one.parent is not None else None
-        traits = one.traits | {OWNER_TRAIT}
-        owned[one.name] = dataclasses.replace(one, traits=traits, parent=parent)
-    return list(owned.values())
 
 
 def _provider(
     name: str,
     description: Mapping[str, Any],
+    traits: Set[str] = frozenset(),
     aggregates: Sequence[str] = (),
     parent: DemoProvider | None = None,
 ) -> DemoProvider:
-    traits = frozenset().union(*description['traits'])
-    return DemoProvider(name, description['inventories'], traits, tuple(aggregates), parent)
+    every = frozenset(traits).union(*description['traits'])
+    return DemoProvider(name, description['inventories'], every, tuple(aggregates), parent)
 
 
 def _claim(name: str, project: str, kind: str, held: Allocations) -> Claim:
@@ -258,15 +244,11 @@ class DemoProblem(NamedTuple):
     body: Mapping[str, Any] | None = None
 
     def commands(self, url: str) -> list[str]:
-        """Return both shell commands, with the address of the service."""
-        return [self.client, self.command(url)]
-
-    def command(self, url: str) -> str:
-        """Return the shell command that sends the request with curl."""
+        """Return both shell commands, of which the second sends the request with curl."""
         curl = ['curl', '-s', '-H', 'X-Auth-Token: admin', url + self.path]
         if self.body is not None:
             curl += ['-H', 'Content-Type: application/json', '-d', json.dumps(self.body)]
-        return shlex.join(curl)
+        return [self.client, shlex.join(curl)]
 
 
 class _Names(dict[str, str]):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pkgutil
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -21,6 +21,9 @@ from placement.search.model.kind import DISABLED_TRAIT
 from placement_insight.demo_cloud import statements
 from placement_insight.demo_cloud.cloud import SEED, Allocations, Cloud, Inventories, uuid_of
 
+if TYPE_CHECKING:
+    from keystoneauth1 import adapter
+
 NOVA = 'nova'
 MINUTE, DAY = 60, 86_400
 # Ages of consumers in days, by type. Migrations that still have allocations are old.
@@ -29,36 +32,10 @@ DAYS_OF_OTHERS = range(1, 500)
 SMALL = {'VCPU': 4, 'MEMORY_MB': 8192, 'DISK_GB': 80}
 
 
-class Answer(Protocol):
-    """Status, headers and body of an answer of the service."""
-
-    @property
-    def ok(self) -> bool:
-        """True for a status below 400."""
-
-    @property
-    def text(self) -> str:
-        """The body."""
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """The headers."""
-
-    def json(self) -> Any:
-        """Decode the body."""
-
-
-class Client(Protocol):
-    """Client of the service."""
-
-    def request(self, url: str, method: str, **options: Any) -> Answer:
-        """Send a request to a path of the service."""
-
-
 class LastHour:
     """Sends the requests of the hour, and records the age that the rows of each are to have."""
 
-    def __init__(self, client: Client, cloud: Cloud) -> None:
+    def __init__(self, client: adapter.Adapter, cloud: Cloud) -> None:
         self._client = client
         self._cloud = cloud
         self._data: Mapping[str, Any] = yaml.safe_load(
@@ -90,9 +67,7 @@ class LastHour:
     def date_back(self, database: Database) -> None:
         """Date the rows of the requests, and the creation of all consumers, back."""
         with database.begin(Mode.WRITE_BRIEFLY) as connection:
-            statements.date_back_changes(connection, self._requests)
-            statements.date_back_promises(connection, self._promises)
-            statements.date_back_consumers(connection, self._consumers)
+            statements.date_back(connection, self._requests, self._promises, self._consumers)
 
     def _send(
         self,

@@ -13,33 +13,19 @@ from placement.db.statements import clock
 Ages = Mapping[str, int]
 
 
-def date_back_changes(connection: sa.Connection, seconds: Ages) -> None:
-    """Date rows of the history back, by request id."""
-    _date_back(connection, change_history.c.request_id, change_history.c.at, seconds)
-
-
-def date_back_promises(connection: sa.Connection, seconds: Ages) -> None:
-    """Date promises back, by name."""
-    _date_back(connection, promises.c.name, promises.c.set_at, seconds)
-
-
-def date_back_consumers(connection: sa.Connection, seconds: Ages) -> None:
-    """Date the creation of consumers back, by uuid."""
-    _date_back(connection, consumers.c.uuid, consumers.c.created_at, seconds)
-
-
-def _date_back(
-    connection: sa.Connection,
-    key: sa.Column[str],
-    time: sa.Column[datetime.datetime],
-    seconds: Ages,
-) -> None:
+def date_back(connection: sa.Connection, requests: Ages, named: Ages, made: Ages) -> None:
+    """Date rows of the history back by request id, promises by name, and consumers by uuid."""
     now = clock.read(connection)
-    statement = sa.update(key.table).where(key == sa.bindparam('key'))
-    connection.execute(
-        statement.values({time: sa.bindparam('then')}),
-        [
-            {'key': one, 'then': now - datetime.timedelta(seconds=ago)}
-            for one, ago in seconds.items()
-        ],
-    )
+    for key, time, seconds in (
+        (change_history.c.request_id, change_history.c.at, requests),
+        (promises.c.name, promises.c.set_at, named),
+        (consumers.c.uuid, consumers.c.created_at, made),
+    ):
+        statement = sa.update(key.table).where(key == sa.bindparam('key'))
+        connection.execute(
+            statement.values({time: sa.bindparam('then')}),
+            [
+                {'key': one, 'then': now - datetime.timedelta(seconds=ago)}
+                for one, ago in seconds.items()
+            ],
+        )

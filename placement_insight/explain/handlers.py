@@ -14,7 +14,6 @@ from placement.db.mode import Mode
 from placement.db.statements import providers
 from placement.db.transaction import in_transaction
 from placement.http import candidate_query
-from placement.http.microversion import Api
 from placement.http.querystring import unknown_names_reported
 from placement.http.reply import Reply
 from placement.http.request import Request
@@ -27,7 +26,7 @@ from placement_insight.explain import views
 from placement_insight.handlers import aggregate_names
 from placement_insight.paging import PAGE_LIMIT_TEXT, links_with, page_limit
 from placement_insight.questions import Insight
-from placement_insight.search.capacity import RowPage, capacities_of, capacity_of
+from placement_insight.search.capacity import Requests, RowPage, capacities_of, capacity_of
 from placement_insight.search.explain import explain_request
 from placement_insight.search.what_if.scenario import Scenario
 from placement_insight.what_if import scenarios, schemas
@@ -52,16 +51,9 @@ CAPACITY: common.Schema = {
     'marker': common.UUID_AS_SPELLED,
 }
 
-# Maximum number of requests of one question: each may take a tenth of a second.
-MAX_REQUESTS = 100
 CAPACITIES = common.an_object(
     {
-        'requests': common.keyed_by(
-            '^.{1,255}$',
-            schemas.QUERY,
-            minProperties=1,
-            maxProperties=MAX_REQUESTS,
-        ),
+        'requests': schemas.REQUESTS | {'minProperties': 1},
         'scenario': schemas.SCENARIO,
     },
     required=('requests',),
@@ -109,18 +101,6 @@ def explain_after(request: Request) -> Reply:
     return Reply(shown | withheld | what_if.scenario(after, names))
 
 
-def parse_named_queries(api: Api, texts: Mapping[str, str]) -> dict[str, CandidateRequest]:
-    """Parse queries by name.
-
-    :raises errors.BadRequest: a query is malformed; the message names the request
-    """
-    requests = {}
-    for name, text in texts.items():
-        with errors.reported_as(errors.BadRequest, prefix=f'Request {name}: '):
-            requests[name] = query_text.parse_text(api, text)
-    return requests
-
-
 def parse_requests(request: Request, body: Mapping[str, Any]) -> dict[str, CandidateRequest]:
     """Parse the requests of a body by name.
 
@@ -129,12 +109,10 @@ def parse_requests(request: Request, body: Mapping[str, Any]) -> dict[str, Candi
     """
     texts = body.get('requests', {})
     query_text.check_lengths(texts.values())
-    return parse_named_queries(request.api, texts)
+    return query_text.parse_named(request.api, texts)
 
 
-def check_requests(
-    request: Request, requests: Mapping[str, CandidateRequest], snapshot: Snapshot
-) -> None:
+def check_requests(request: Request, requests: Requests, snapshot: Snapshot) -> None:
     """Check that all classes and traits of requests exist.
 
     :raises errors.BadRequest: one does not; the message names the request
@@ -186,7 +164,7 @@ def capacities(request: Request) -> Reply:
     )
 
 
-def _capacities(snapshot: Snapshot, wanted: Mapping[str, CandidateRequest]) -> dict[str, Any]:
+def _capacities(snapshot: Snapshot, wanted: Requests) -> dict[str, Any]:
     return {
         name: views.capacity(counted) for name, counted in capacities_of(snapshot, wanted).items()
     }

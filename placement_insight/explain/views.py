@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from placement.search.model.request import GROUP_PARAMETERS, AnyOf
 from placement_insight.paging import members
 from placement_insight.search.capacity import CapacityRow, RequestCapacity
-from placement_insight.search.closed_form import Count
 from placement_insight.search.condition import Condition
 from placement_insight.search.explanation import (
     FunnelStep,
@@ -50,7 +49,7 @@ def explanation(explained: RequestExplanation, names: Names) -> dict[str, object
         'combination': [_step(step) for step in explained.combination],
         'nearest': [_report(report, names) for report in explained.nearest],
         'disabled': {
-            'trees': explained.disabled.count,
+            'trees': explained.disabled.trees,
             'roots': [provider(uuid, names) for uuid in explained.disabled.roots],
         },
         'relaxations': [
@@ -137,13 +136,15 @@ def _subtree(subtree: SubtreeReport, names: Names) -> dict[str, object]:
 
 
 def _shortfall(shortfall: Shortfall, names: Names) -> dict[str, object]:
-    condition, (capacity, used) = shortfall.condition, shortfall.inventory
+    condition = shortfall.condition
+    capacity, used = shortfall.provider.inventory(condition.names[0])
     return {
         'provider': provider(shortfall.provider.uuid, names),
         'suffix': condition.suffix or '',
         'resource_class': condition.names[0],
         'asked': condition.asked,
-        'free': shortfall.free,
+        # Negative while the provider is over capacity.
+        'free': capacity.ceiling - used,
         'capacity': capacity.reported_capacity,
         'used': used,
         **members(capacity, 'total', 'reserved', 'min_unit', 'max_unit', 'step_size'),
@@ -158,11 +159,10 @@ def provider(uuid: str, names: Names) -> dict[str, str | None]:
 
 def capacity(counted: RequestCapacity) -> dict[str, object]:
     """Return the counts of a request, without rows by tree or aggregate."""
-    names = ('resource_class', 'capacity', 'used', 'free', 'usable')
     return {
         **_counts(counted),
         'exact': counted.is_exact,
-        'fragmentation': [members(part, *names) for part in counted.fragmentation],
+        'fragmentation': [part._asdict() for part in counted.fragmentation],
     }
 
 
@@ -186,8 +186,4 @@ def capacity_rows(
 
 
 def _counts(row: RequestCapacity | CapacityRow) -> dict[str, object]:
-    return {'now': _count(row.now), 'if_empty': _count(row.if_empty)}
-
-
-def _count(count: Count) -> dict[str, int]:
-    return members(count, 'at_least', 'at_most')
+    return {'now': row.now._asdict(), 'if_empty': row.if_empty._asdict()}

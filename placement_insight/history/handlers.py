@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The history of changes (specification: insight, "GET /insight/history")."""
 
-import datetime
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from placement import errors
@@ -19,6 +18,7 @@ from placement.schemas.usage import UNKNOWN_TYPE
 from placement_insight import paging
 from placement_insight.history import statements
 from placement_insight.history.statements import SubjectKind
+from placement_insight.statements import RowPage
 
 LIST_HISTORY = common.a_query(
     {
@@ -51,16 +51,9 @@ def _parse_columns(query: Query) -> dict[str, str]:
 
 
 @in_transaction(Mode.READ)
-def list_rows(
-    context: RequestContext,
-    columns: Mapping[str, str],
-    since: datetime.datetime | None,
-    before_id: int | None,
-    limit: int,
-) -> paging.Page[Row]:
-    """Return a page of the rows with these values, since a time, with ids below `before_id`."""
-    rows = statements.list_rows(context.connection, columns, since, before_id, limit + 1)
-    return paging.Page.of(rows, limit)
+def list_rows(context: RequestContext, columns: Mapping[str, str], page: RowPage) -> Sequence[Row]:
+    """Return a page of the rows with these values."""
+    return statements.list_rows(context.connection, columns, page)
 
 
 def origin_of(row: Row) -> dict[str, Any]:
@@ -94,8 +87,9 @@ def _state(text: str) -> dict[str, Any]:
 def list_changes(request: Request) -> Reply:
     """List changes, the last one first, each with the state of its subject afterwards."""
     query = request.validated_query('insight.history')
-    columns, since = _parse_columns(query), paging.parse_time(query, 'since')
-    before_id, limit = paging.parse_row_marker(query), paging.page_limit(query)
-    page = list_rows(request.context, columns, since, before_id, limit)
+    columns, limit = _parse_columns(query), paging.page_limit(query)
+    # One row more than the page has, if another page follows.
+    wanted = RowPage(paging.parse_time(query, 'since'), paging.parse_row_marker(query), limit + 1)
+    page = paging.Page.of(list_rows(request.context, columns, wanted), limit)
     view = {'history': [_change(row) for row in page.items]}
     return Reply(view | paging.links(request, 'history', query, page))

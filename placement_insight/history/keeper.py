@@ -5,12 +5,9 @@ A change and its rows are one transaction (`sink`). Excess rows are removed afte
 sent, in transactions of their own.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from placement.db.engine import failures as database_failures
 from placement.db.engine.causes import LASTING, Cause
@@ -20,10 +17,6 @@ from placement.db.statements import clock as database_clock
 from placement_insight import counters
 from placement_insight.failures import Failures
 from placement_insight.history import statements
-from placement_insight.history.sink import HistorySink
-
-if TYPE_CHECKING:
-    from oslo_context.context import RequestContext
 
 # A worker looks for rows to remove after it wrote this number of rows, or after this number of
 # seconds. It removes twice as many as it writes, so that together all workers keep up.
@@ -46,7 +39,8 @@ REMOVING = 'Removing old history'
 class ChangeHistory:
     """A worker's part of the history. Thread-safe.
 
-    `lost` counts changes that were committed without a row in the history.
+    `lost` counts changes that were committed without a row in the history. `attempts` is the
+    maximum number of attempts at a transaction.
     """
 
     def __init__(
@@ -67,11 +61,8 @@ class ChangeHistory:
         self._written = 0
         self._due_at = clock() + SECONDS_BETWEEN
         self._paused_until = clock()
+        self.attempts = database.attempts
         self.lost = 0
-
-    def sink(self, context: RequestContext, action: str) -> HistorySink:
-        """Return the sink of one request; `action` is its name in the history."""
-        return HistorySink(self, context, action, self._database.attempts)
 
     @property
     def is_paused(self) -> bool:

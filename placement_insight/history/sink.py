@@ -5,11 +5,10 @@ The changed parts of providers are read back here, after all other statements of
 allocations come with the changes.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Protocol
+
+from oslo_context.context import RequestContext
 
 from placement.db.changes import (
     Changes,
@@ -25,6 +24,7 @@ from placement.db.rows import Connection
 from placement.db.statements.owners import OwnerNames
 from placement_insight.caller_id import storable
 from placement_insight.history import statements
+from placement_insight.history.keeper import ChangeHistory
 from placement_insight.history.statements import (
     ChangeOrigin,
     ChangeRow,
@@ -32,48 +32,25 @@ from placement_insight.history.statements import (
     SubjectKind,
 )
 
-if TYPE_CHECKING:
-    from oslo_context.context import RequestContext
-
 # Maximum number of attempts at a transaction after lost connections: a statement that is too long
 # for the server looks like a lost connection each time. Conflicts have a maximum of their own.
 ATTEMPTS = 3
+
+# The project and the user of consumers.
+Owner = tuple[str | None, str | None]
 
 _PROVIDER, _CONSUMER = str(SubjectKind.PROVIDER), str(SubjectKind.CONSUMER)
 # Encodes to ASCII: names may have characters that the column refuses.
 _JSON = json.JSONEncoder(separators=(',', ':'))
 
 
-class Account(Protocol):
-    """Counts and logs the rows that the sinks of a worker write, and those they fail to write."""
-
-    @property
-    def is_paused(self) -> bool:
-        """True for a while after a failure whose cause lasts."""
-
-    def written(self, rows: int) -> None:
-        """Count rows that were committed."""
-
-    def missed(self) -> None:
-        """Count a change that was committed without its rows."""
-
-    def failed(self, cause: Cause | None, failure: Exception) -> None:
-        """Log a failure of the database, after which a change is committed without its rows."""
-
-    def unexpected(self) -> None:
-        """Log the exception being handled, a defect, because of which a change has no rows."""
-
-
 class HistorySink:
     """Writes the changes of one request, again in each attempt at its transaction."""
 
-    def __init__(
-        self, history: Account, context: RequestContext, action: str, attempts: int
-    ) -> None:
+    def __init__(self, history: ChangeHistory, context: RequestContext, action: str) -> None:
         self._history = history
         self._context = context
         self._action = action
-        self._attempts = attempts
         self._attempts_failed = 0
         self._is_off = False
         # The state of the last attempt. `_is_at_work` is True while its own statements run, and
@@ -117,8 +94,8 @@ class HistorySink:
         cause = failures.cause_of(failure)
         if cause in RETRIED:
             self._attempts_failed += is_at_work
-            is_conflict = cause is Cause.CONFLICT
-            attempts = self._attempts if is_conflict else min(ATTEMPTS, self._attempts)
+            attempts = self._history.attempts
+            attempts = attempts if cause is Cause.CONFLICT else min(ATTEMPTS, attempts)
             if self._attempts_failed < attempts:
                 return False
         self._is_off = True
@@ -191,9 +168,7 @@ def _consumer(change: ConsumerChange, owner: OwnerNames) -> ChangeRow:
     return ChangeRow(_CONSUMER, change.uuid, owner.project, owner.user, change.generation, state)
 
 
-def _providers(
-    connection: Connection, changes: Changes, owner: tuple[str | None, str | None]
-) -> Iterator[ChangeRow]:
+def _providers(connection: Connection, changes: Changes, owner: Owner) -> Iterator[ChangeRow]:
     kept = {
         provider_id: change
         for provider_id, change in changes.providers.items()
@@ -210,9 +185,7 @@ def _providers(
         yield _provider(change, states.get(provider_id), owner)
 
 
-def _provider(
-    change: ProviderChange, current: ProviderState | None, owner: tuple[str | None, str | None]
-) -> ChangeRow:
+def _provider(change: ProviderChange, current: ProviderState | None, owner: Owner) -> ChangeRow:
     """Return the row of a provider, with its state and the owner of its consumers."""
     uuid, generation, state = change.uuid, change.generation, {}
     if current is not None:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """SQL statements on the history of changes, and on the states of providers in its rows."""
 
-from __future__ import annotations
-
 import datetime
 import enum
 from collections.abc import Collection, Mapping, Sequence
@@ -15,6 +13,7 @@ from placement.db.rows import Row
 from placement.db.schema.own_tables import change_history
 from placement.db.statements import aggregates, clock, inventories, provider_filters, traits
 from placement.db.statements.owners import CONSUMER_TYPE, PROJECT, USER, OwnerIds, OwnerNames
+from placement_insight.statements import RowPage
 
 _COLUMNS = change_history.c
 
@@ -128,28 +127,17 @@ def names_of_owners(
 
 
 def list_rows(
-    connection: sa.Connection,
-    columns: Mapping[str, str],
-    since: datetime.datetime | None,
-    before_id: int | None,
-    limit: int,
+    connection: sa.Connection, columns: Mapping[str, str], page: RowPage
 ) -> Sequence[Row]:
-    """Return the first `limit` rows with these values, the newest first.
-
-    `since` is UTC without time zone; with `before_id`, rows have lower ids.
-    """
+    """Return the first rows of a page with these values, the newest first."""
     conditions = [_COLUMNS[name] == value for name, value in columns.items()]
-    if since is not None:
-        if not conditions:
-            first = _first_id(connection, since)
-            if first is None:
-                return []
-            conditions.append(_COLUMNS.id >= first)
-        conditions.append(_COLUMNS.at >= since)
-    if before_id is not None:
-        conditions.append(_COLUMNS.id < before_id)
+    if page.since is not None and not conditions:
+        first = _first_id(connection, page.since)
+        if first is None:
+            return []
+        conditions.append(_COLUMNS.id >= first)
     statement = sa.select(change_history).where(*conditions)
-    return connection.execute(statement.order_by(_COLUMNS.id.desc()).limit(limit)).all()
+    return connection.execute(page.of(statement, _COLUMNS.id, _COLUMNS.at)).all()
 
 
 def list_of_subjects(

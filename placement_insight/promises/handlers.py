@@ -18,11 +18,11 @@ from placement.search.model.request import CandidateRequest
 from placement_insight import paging, query_text
 from placement_insight.errors import PromiseNotFound
 from placement_insight.explain.handlers import list_names
-from placement_insight.named_requests import read_requests
 from placement_insight.promises import promise as promises
 from placement_insight.promises import taker_views, takers
 from placement_insight.promises.promise import Promise, PromiseReport
 from placement_insight.questions import Insight
+from placement_insight.search.capacity import Requests
 from placement_insight.search.promised_room import is_exempt, refusal_of, refusal_of_request
 from placement_insight.what_if import schemas
 
@@ -80,12 +80,10 @@ def set_promise(request: Request) -> Reply:
     refusal = refusal_of(wanted, snapshot) if keep else None
     if refusal is not None:
         raise errors.BadRequest(f'The room cannot be kept: {refusal}.')
+    promise = promises.not_stored(request.context, name, body['request'], body['count'], keep)
     if body.get('dry_run', False):
-        promise = promises.not_stored(request.context, name, body['request'], body['count'], keep)
         return Reply(_shown(request, promise))
-    promise, is_new = promises.set_promise(
-        request.context, name, body['request'], body['count'], keep
-    )
+    promise, is_new = promises.set_promise(request.context, promise)
     return Reply(
         _shown(request, promise),
         status=CREATED if is_new else 200,
@@ -140,17 +138,15 @@ def _shown(request: Request, promise: Promise) -> dict[str, Any]:
 
 
 def _views(request: Request, reports: Sequence[PromiseReport]) -> list[dict[str, Any]]:
-    named: Mapping[str, CandidateRequest] = {}
+    named: Requests = {}
     if any(report.promise.keep for report in reports):
         # Of an unusable file, the log of the metrics has the reason.
         with contextlib.suppress(UnusableFile):
-            named = read_requests(request.service.conf.metrics.requests_file)
+            named = query_text.read_requests(request.service.conf.metrics.requests_file)
     return [_view(request, report, named) for report in reports]
 
 
-def _view(
-    request: Request, report: PromiseReport, named: Mapping[str, CandidateRequest]
-) -> dict[str, Any]:
+def _view(request: Request, report: PromiseReport, named: Requests) -> dict[str, Any]:
     promise, room = report.promise, report.room
     held = _held(request, report, named) if promise.keep else _NOT_HELD
     return {
@@ -169,9 +165,7 @@ def _view(
     }
 
 
-def _held(
-    request: Request, report: PromiseReport, named: Mapping[str, CandidateRequest]
-) -> dict[str, Any]:
+def _held(request: Request, report: PromiseReport, named: Requests) -> dict[str, Any]:
     """Show the effect of a promise that is kept on searches.
 
     `held_hosts` is the number of hosts whose room is withheld from other requests, and `exempt`

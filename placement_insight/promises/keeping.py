@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Promises that are kept: searches are not offered the candidates that would take their room."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

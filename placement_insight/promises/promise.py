@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Promises as they are stored, and their states in a snapshot."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 from collections.abc import Iterable, Sequence
-from typing import Self
+from typing import NamedTuple, Self
 
 from placement import errors, microversions
 from placement.context import RequestContext
@@ -52,8 +50,7 @@ class Promise:
         return cls(*(getattr(row, field.name) for field in dataclasses.fields(cls)))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PromiseReport:
+class PromiseReport(NamedTuple):
     """A promise with its state, and the number of consumers that could be claimed now.
 
     `refusal` is the error with which the service refuses the request, since one of its classes or
@@ -100,22 +97,12 @@ def not_stored(context: RequestContext, name: str, query: str, count: int, keep:
 
 
 @in_transaction(Mode.WRITE)
-def set_promise(
-    context: RequestContext, name: str, query: str, count: int, keep: bool
-) -> tuple[Promise, bool]:
-    """Create or replace a promise, and return it, with True if it is new.
+def set_promise(context: RequestContext, promise: Promise) -> tuple[Promise, bool]:
+    """Create or replace a promise, and return it as stored, with True if it is new.
 
     :raises TooManyPromises: there are `MAX_PROMISES` others
     """
-    connection = context.connection
-    values = {
-        'name': name,
-        'query': query,
-        'count': count,
-        'keep': keep,
-        'user_id': storable(context.user_id),
-        'project_id': storable(context.project_id),
-    }
+    connection, name, values = context.connection, promise.name, dataclasses.asdict(promise)
     is_new = statements.find_promise(connection, name, lock=True) is None
     if not is_new:
         statements.update_promise(connection, values)
@@ -123,7 +110,7 @@ def set_promise(
         statements.insert_promise(connection, values)
     else:
         raise TooManyPromises(count=MAX_PROMISES)
-    details = {'request': query, 'count': count, 'keep': keep}
+    details = {'request': promise.query, 'count': promise.count, 'keep': promise.keep}
     context.changes.name(NameChange(NameKind.PROMISE, name, details=details))
     return get_promise(context, name), is_new
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers on the changes that took room from a promise."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The changes that took room from a promise, by the history."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,6 +18,7 @@ from placement_insight.search.capacity import capacity_of
 from placement_insight.search.closed_form import Count
 from placement_insight.search.room_before import Former, RoomBefore, Undone
 from placement_insight.search.sliced_work import SlicedWork
+from placement_insight.statements import RowPage
 
 # Maximum number of rows of providers that are read, and of earlier rows of the same consumers and
 # providers; and of changes that are listed.
@@ -81,9 +80,8 @@ NONE = Takers(Count.exactly(0))
 
 def read_past(connection: Connection, snapshot: Snapshot) -> Past:
     """Read the changes that led to a snapshot, in a transaction of its moment."""
-    rows = statements.list_rows(
-        connection, {'kind': str(SubjectKind.PROVIDER)}, None, None, MAX_ROWS
-    )
+    newest = RowPage(None, None, MAX_ROWS)
+    rows = statements.list_rows(connection, {'kind': str(SubjectKind.PROVIDER)}, newest)
     known = _Known(connection, snapshot, rows)
     by_request: dict[str, list[Row]] = defaultdict(list)
     for row in rows:

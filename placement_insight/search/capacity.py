@@ -6,8 +6,6 @@ are exact: minima of quotients (`closed_form`). Elsewhere these are upper bounds
 copy of the cloud, until one is refused, give lower bounds (`claims`).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +18,9 @@ from placement_insight.search.closed_form import Count
 from placement_insight.search.sliced_work import SlicedWork
 from placement_insight.search.tree_counts import Side, TreeCounts
 from placement_insight.search.tree_sums import ClassSum
+
+# Requests by name.
+Requests = Mapping[str, CandidateRequest]
 
 # Default budget of claims in steps.
 CAPACITY_BUDGET = 2_000_000
@@ -36,8 +37,7 @@ class CapacityRow(NamedTuple):
     if_empty: Count
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ClassFragmentation:
+class ClassFragmentation(NamedTuple):
     """The free amount of one class, and the part of it that this request can use.
 
     `free` is the sum over all providers of the class; `usable` is the amount that `now.at_least`
@@ -51,8 +51,7 @@ class ClassFragmentation:
     usable: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RowPage:
+class RowPage(NamedTuple):
     """A page of rows by tree or aggregate, in the order of uuids: the first `limit` after `after`.
 
     A tree or aggregate with the uuid `after` need not exist.
@@ -62,8 +61,7 @@ class RowPage:
     after: str = ''
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RequestCapacity:
+class RequestCapacity(NamedTuple):
     """The counts of a request.
 
     `trees` and `aggregates` are the requested rows, None if not requested. With `shares_pools` the
@@ -138,11 +136,11 @@ def capacity_of(
     if by_aggregate is None:
         return counted
     of_each, has_more = _by_aggregate(snapshot, request, work, by_aggregate, sums)
-    return dataclasses.replace(counted, aggregates=of_each, has_more=has_more)
+    return counted._replace(aggregates=of_each, has_more=has_more)
 
 
 def capacities_of(
-    snapshot: Snapshot, requests: Mapping[str, CandidateRequest], work: SlicedWork | None = None
+    snapshot: Snapshot, requests: Requests, work: SlicedWork | None = None
 ) -> dict[str, RequestCapacity]:
     """Count how many times each request would fit, by name.
 

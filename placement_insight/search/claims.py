@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Successive claims of one request on a copy of the cloud."""
 
-from __future__ import annotations
-
 from placement.search.candidate import Candidate
 from placement.search.model.provider import Provider
 from placement.search.model.request import CandidateRequest
@@ -10,6 +8,7 @@ from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import Tree
 from placement.search.solver.feasibility import Feasibility
 from placement.search.solver.work import BudgetSpent, Work
+from placement_insight.search.closed_form import quotients
 from placement_insight.search.sliced_work import ITEMS_BETWEEN_CHECKS, SlicedWork
 
 
@@ -74,13 +73,10 @@ class Claims:
 
     def _count_fits(self, candidate: Candidate, tree: Tree) -> int:
         """Return how many times a candidate of a tree can be claimed."""
-        bounds = list[int]()
-        for provider, amounts in candidate.allocations.items():
-            now = self._current(provider, tree)
-            for name, amount in amounts.items():
-                capacity, used = now.inventory(name)
-                bounds.append((capacity.ceiling - used) // amount)
-        return max(min(bounds, default=0), 0)
+        return min(
+            quotients(self._current(provider, tree), amounts)[0]
+            for provider, amounts in candidate.allocations.items()
+        )
 
     def _with_claims(self, candidate: Candidate, tree: Tree, often: int, shares: bool) -> Tree:
         """Return the tree after claims of a candidate by this number of consumers."""

@@ -8,7 +8,6 @@ provider in reach; elsewhere they are upper bounds.
 from __future__ import annotations
 
 import bisect
-import dataclasses
 import itertools
 import math
 import operator
@@ -27,8 +26,7 @@ Servers = Sequence[Collection[Provider]]
 Taken = Sequence[tuple[Provider, Mapping[str, int]]]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Count:
+class Count(NamedTuple):
     """Bounds of the number of consumers that could be claimed with the best choice of candidates.
 
     Some choice reaches `at_least`, and none exceeds `at_most`.

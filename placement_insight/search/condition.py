@@ -82,8 +82,7 @@ class Scarce(NamedTuple):
     most_free: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """A condition that providers or trees meet or fail."""
 
     #: A `Reason`, a `Refusal`, or the field of a parameter.
@@ -155,10 +154,7 @@ class Condition:
 
 def numbered(conditions: Iterable[Condition], bits: Iterable[int]) -> list[Condition]:
     """Return the conditions with these bits."""
-    return [
-        dataclasses.replace(condition, bit=bit)
-        for condition, bit in zip(conditions, bits, strict=True)
-    ]
+    return [condition._replace(bit=bit) for condition, bit in zip(conditions, bits, strict=True)]
 
 
 class Amount(NamedTuple):
@@ -211,7 +207,7 @@ def bits_of(conditions: Iterable[Condition]) -> int:
 
 
 def _amount(present: Condition, group: RequestGroup, reason: Refusal) -> Condition:
-    return dataclasses.replace(present, reason=reason, asked=group.resources[present.names[0]])
+    return present._replace(reason=reason, asked=group.resources[present.names[0]])
 
 
 class ConditionTable:
@@ -266,7 +262,7 @@ def combined_conditions(request: CandidateRequest) -> list[Condition]:
     """Return the conditions on all groups together, in the order of testing."""
     suffixed = sum(group.is_suffixed for group in request.groups)
     isolate = [
-        dataclasses.replace(isolated, kept_apart=suffixed)
+        isolated._replace(kept_apart=suffixed)
         for isolated in conditions_of((ISOLATE,), request)
         if suffixed > 1
     ]

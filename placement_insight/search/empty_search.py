@@ -5,21 +5,18 @@ This is an explanation with a small budget: the verdict on all trees, by a searc
 blocks of them, and the condition that leaves none of the examined trees.
 """
 
-from __future__ import annotations
-
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 from placement.search.candidates import SearchDone, withheld_words
 from placement.search.model.capacity import Refusal
-from placement.search.model.request import RequestGroup
 from placement.search.model.tree import Tree
 from placement.search.solver.feasibility import first_candidate
 from placement.search.solver.resolved_request import ResolvedRequest
 from placement.search.solver.work import BudgetSpent
 from placement_insight.search.condition import Condition, Reason, Verdict
-from placement_insight.search.explanation import FunnelStep, TurnedAway
+from placement_insight.search.explanation import TurnedAway
 from placement_insight.search.funnel import Combination, funnel_steps
 from placement_insight.search.sentences import ENDINGS, cause_words, words_of
 from placement_insight.search.sliced_work import SlicedWork, give_way
@@ -33,8 +30,7 @@ EXAMINED_STEPS = 1_000
 COMBINED_STEPS = 20_000
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """The reason for no candidates; the `cause` is data, or a sentence that names no groups."""
 
     verdict: Verdict
@@ -118,24 +114,13 @@ def _causes_of_group(survey: Survey, number: int, is_empty: bool) -> Iterator[Tu
         if is_empty and step.condition.reason == Refusal.USED:
             return
         if step.trees_before and not step.trees_after:
-            yield _turned_away(step, survey, group, before)
+            yield TurnedAway(step, survey.examined, survey.tree_count, group, tuple(before))
         elif lost:
             before.append((step.condition, lost))
-
-
-def _turned_away(
-    step: FunnelStep,
-    survey: Survey,
-    group: RequestGroup | None = None,
-    before: Sequence[tuple[Condition, int]] = (),
-) -> TurnedAway:
-    return TurnedAway(
-        step.condition, step.trees_before, survey.examined, survey.tree_count, group, tuple(before)
-    )
 
 
 def _causes_together(survey: Survey) -> Iterator[TurnedAway]:
     """Yield the conditions on all groups together, and on the root, that leave no tree."""
     for step in Combination(survey).steps:
         if step.trees_before and not step.trees_after:
-            yield _turned_away(step, survey)
+            yield TurnedAway(step, survey.examined, survey.tree_count)

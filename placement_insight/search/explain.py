@@ -6,10 +6,7 @@ Read from here downwards: `survey` examines each tree once for the conditions th
 `named_trees` the nearest misses and the trees with a disabled host.
 """
 
-from __future__ import annotations
-
 import contextlib
-import dataclasses
 
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
@@ -84,7 +81,7 @@ def explain_request(
         None if first_root is None else _report(reports, snapshot.tree(first_root)),
     )
     disabled = disabled_trees(answer, survey, combination.trees)
-    return dataclasses.replace(answer, disabled=disabled)
+    return answer._replace(disabled=disabled)
 
 
 def explain_within(

@@ -4,19 +4,14 @@
 Every number is exact for the examined trees: `RequestExplanation.examined` out of `of`.
 """
 
-from __future__ import annotations
-
-import dataclasses
 from typing import NamedTuple
 
-from placement.search.model.capacity import Capacity
 from placement.search.model.provider import Provider
 from placement.search.model.request import RequestGroup
 from placement_insight.search.condition import Condition, Verdict
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FunnelStep:
+class FunnelStep(NamedTuple):
     """One condition, with the number of trees left before and after it.
 
     `only` is the number of trees that fail this condition alone: no other of the group, or for a
@@ -32,21 +27,19 @@ class FunnelStep:
 class TurnedAway(NamedTuple):
     """The reason for no candidates: the condition that turned away the last trees.
 
-    It left none of `trees`, after `examined` trees out of `of` were looked at. `group` has the
+    It is that of `step`, after `examined` trees out of `of` were looked at. `group` has the
     condition, None for one on all groups or on roots. `before` has the conditions that turned away
     other trees before, with their numbers.
     """
 
-    condition: Condition
-    trees: int
+    step: FunnelStep
     examined: int
     of: int
     group: RequestGroup | None = None
     before: tuple[tuple[Condition, int], ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class GroupFunnel:
+class GroupFunnel(NamedTuple):
     """A request group with its conditions in the order of testing.
 
     A tree passes if one of its members does, or a sharing provider that it reaches; for the
@@ -63,20 +56,8 @@ class Shortfall(NamedTuple):
     provider: Provider
     condition: Condition
 
-    @property
-    def inventory(self) -> tuple[Capacity, int]:
-        """The capacity of the class, and its usage."""
-        return self.provider.inventory(self.condition.names[0])
 
-    @property
-    def free(self) -> int:
-        """The free amount, negative while the provider is over capacity."""
-        capacity, used = self.inventory
-        return capacity.ceiling - used
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class SubtreeReport:
+class SubtreeReport(NamedTuple):
     """The subtree that misses least for a `same_subtree`, given by its `top`.
 
     `failed` are the conditions that the groups fail there; empty if each could be served, but not
@@ -87,8 +68,7 @@ class SubtreeReport:
     failed: tuple[Condition, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TreeReport:
+class TreeReport(NamedTuple):
     """The verdict on one tree, and the conditions that it fails.
 
     `verdict` is `fits`, `full` (it would fit without usage) or `infeasible`. `failed` has the
@@ -105,16 +85,14 @@ class TreeReport:
     subtree: SubtreeReport | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DisabledTrees:
+class DisabledTrees(NamedTuple):
     """The number of trees with a disabled host, and the root uuids of the first five."""
 
-    count: int = 0
+    trees: int = 0
     roots: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Relaxation:
+class Relaxation(NamedTuple):
     """One condition to give up, or two, and the number of trees that would fit then.
 
     A condition on an amount is given up by asking for another amount of the class, and a condition
@@ -133,8 +111,7 @@ class Relaxation:
         return self.amounts[0][0] if self.amounts else None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RequestExplanation:
+class RequestExplanation(NamedTuple):
     """The reasons why a request fits, or does not, and the changes that would help."""
 
     verdict: Verdict

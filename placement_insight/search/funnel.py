@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Funnels: the trees that each condition leaves, of each group and of the combination."""
 
-from __future__ import annotations
-
 import contextlib
-import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -40,7 +37,7 @@ def funnel_steps(survey: Survey, number: int) -> Iterator[FunnelStep]:
         kept |= step.bit
         after = survey.trees_passing(number, kept)
         yield FunnelStep(
-            dataclasses.replace(condition, is_met=after == before, classes=classes),
+            condition._replace(is_met=after == before, classes=classes),
             before,
             after,
             _only(survey, number, step.bit, kept),
@@ -57,9 +54,9 @@ def with_amounts(step: Condition, most: Maximum | None) -> Condition:
         return step
     largest = most.capacity.largest
     if step.reason == Refusal.USED:
-        return dataclasses.replace(step, largest=largest, most_free=most.free)
+        return step._replace(largest=largest, most_free=most.free)
     reason = capacity_reason(most.capacity, step.asked) or step.reason
-    return dataclasses.replace(step, largest=largest, reason=reason)
+    return step._replace(largest=largest, reason=reason)
 
 
 def capacity_reason(capacity: Capacity, amount: int, used: int = 0) -> Refusal | None:
@@ -196,7 +193,7 @@ class Combination:
                 if condition.can_be_given_up:
                     without = Relaxed(self.survey, (condition,)).trees()
                     only = sum(self.rejected.get(tree.root_id) is condition for tree in without)
-                    self.steps[number] = dataclasses.replace(step, only=only)
+                    self.steps[number] = step._replace(only=only)
 
 
 def _without(request: CandidateRequest, conditions: Iterable[Condition]) -> CandidateRequest:

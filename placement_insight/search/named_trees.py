@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The trees that an explanation names: the nearest misses, and trees with a disabled host."""
 
-from __future__ import annotations
-
 import heapq
 import itertools
 from collections import Counter

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state of a promise: room for a number of consumers of one request."""
 
-from __future__ import annotations
-
 import enum
 
 from placement_insight.search.closed_form import Count

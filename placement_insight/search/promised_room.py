@@ -6,11 +6,10 @@ one unsuffixed group and without sharing providers: each class is served for its
 is the minimum over the classes of the sums over the providers. `refusal_of` has the conditions.
 """
 
-from __future__ import annotations
-
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from types import MappingProxyType
 from typing import NamedTuple
 
 from placement.search.candidate import Candidate
@@ -30,6 +29,7 @@ MAX_STEPS = 50_000
 
 # The position of a provider in its tree, and of a class among its inventories.
 Place = tuple[int, int]
+NOTHING: Mapping[Place, int] = MappingProxyType({})
 
 
 class Places(NamedTuple):
@@ -105,42 +105,27 @@ class PromisedRoom:
             return list(blocks.values())
 
     def _of_block(self, block: Block) -> BlockRoom:
-        counts, undecided = [], 0
-        for tree in block.trees.values():
-            count = self.of_tree(tree)
-            if count is None:
-                undecided += self._most_in(tree)
-            counts.append(count or 0)
-        return BlockRoom(block, counts, sum(counts) + undecided, max(counts))
+        most = [self.of_tree(tree) for tree in block.trees.values()]
+        decided = map(self.decides, block.trees.values())
+        counts = [count if is_exact else 0 for count, is_exact in zip(most, decided, strict=True)]
+        return BlockRoom(block, counts, sum(most), max(counts))
 
-    def _most_in(self, tree: Tree) -> int:
-        """Return the count of a tree without regard to traits of several providers."""
-        places, _ = self._places_in(tree.shape.structure)
-        return self._count(tree, places, tree.usage)
+    def decides(self, tree: Tree) -> bool:
+        """True if the count of a tree is exact.
+
+        Otherwise it disregards traits of several providers, and is the most that it may be.
+        """
+        return self._places_in(tree.shape.structure).is_exact
 
     def of_tree(
-        self,
-        tree: Tree,
-        taken: Mapping[Place, int] | None = None,
-        used: UsedAmounts | None = None,
-    ) -> int | None:
-        """Return the count of a tree, None if it cannot be decided.
+        self, tree: Tree, taken: Mapping[Place, int] = NOTHING, used: UsedAmounts | None = None
+    ) -> int:
+        """Return the count of a tree, the most that it may be if it is not decided (`decides`).
 
         The usage is that of the tree unless `used` is given; `taken` is added to it.
         """
-        places, is_exact = self._places_in(tree.shape.structure)
-        if not is_exact:
-            return None
-        return self._count(tree, places, tree.usage if used is None else used, taken)
-
-    def _count(
-        self,
-        tree: Tree,
-        places: Sequence[Sequence[Place]],
-        used: UsedAmounts,
-        taken: Mapping[Place, int] | None = None,
-    ) -> int:
-        kinds = tree.shape.kinds
+        places = self._places_in(tree.shape.structure).of_class
+        used, kinds = tree.usage if used is None else used, tree.shape.kinds
         least: int | None = None
         for amount, servers in zip(self._resolved.totals.values(), places, strict=True):
             room = 0
@@ -149,9 +134,7 @@ class PromisedRoom:
                 capacity = kinds[slot].capacities[position]
                 if amount > capacity.largest or capacity.unit_refusal(amount):
                     continue
-                left = capacity.ceiling - used[slot][position]
-                if taken:
-                    left -= taken.get(place, 0)
+                left = capacity.ceiling - used[slot][position] - taken.get(place, 0)
                 if left > 0:
                     room += left // amount
             if not room:
@@ -242,7 +225,7 @@ def refusal_of(request: CandidateRequest, snapshot: Snapshot) -> str | None:
     for tree in snapshot.trees():
         often = room.of_tree(tree, used=tree.shape.unused)
         name = tree.members[0].uuid
-        if often is None:
+        if not room.decides(tree):
             return f'providers of {name} have only together the traits of the request'
         if often > MAX_ON_EMPTY_HOST:
             return (
@@ -291,12 +274,11 @@ class Guard(NamedTuple):
     room: PromisedRoom
     total: int
 
-    def is_broken_by(self, candidate: Candidate, tree: Tree, taken: Mapping[Place, int]) -> bool:
-        """True if a candidate takes promised room: less is left than before and than promised."""
-        before = self.room.of_tree(tree)
-        after = self.room.of_tree(tree, taken)
-        if before is None or after is None:
+    def is_broken_by(self, tree: Tree, taken: Mapping[Place, int]) -> bool:
+        """True if these amounts take promised room: less is left than before and than promised."""
+        if not self.room.decides(tree):
             return False
+        before, after = self.room.of_tree(tree), self.room.of_tree(tree, taken)
         return after < before and self.total - before + after < self.promised
 
 
@@ -358,7 +340,7 @@ class GuardedOffer:
                     self._undecided()
                     return True
                 self._steps += 2 * guard.room.steps_in(tree)
-                is_broken = guard.is_broken_by(candidate, tree, taken)
+                is_broken = guard.is_broken_by(tree, taken)
                 self._known[key] = is_broken
             else:
                 self._steps += 1

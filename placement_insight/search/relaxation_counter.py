@@ -5,8 +5,6 @@ If the groups of a request are independent, bits decide; otherwise they exclude 
 others are searched. Each function raises `BudgetSpent`.
 """
 
-from __future__ import annotations
-
 import bisect
 import dataclasses
 import itertools

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Relaxations: the conditions, or pairs of them, without which more trees fit."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 from collections import Counter

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The room for a request before changes, which are undone one after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -10,7 +8,6 @@ from placement.search.model.kind import SHARING_TRAIT
 from placement.search.model.provider import InventoryRow, Provider, ProviderRow
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
-from placement.search.solver.resolved_request import ResolvedRequest
 from placement_insight.search.capacity import capacity_of
 from placement_insight.search.closed_form import Count
 from placement_insight.search.promised_room import has_pool
@@ -72,7 +69,7 @@ class RoomBefore:
         self._snapshot = snapshot.with_own_pool()
         self._request = request
         self._work = work
-        self._classes = ResolvedRequest.of(snapshot, request).totals.keys()
+        self._classes = request.resource_classes
         # Of the trees without a class of the request, whatever else is not known of them.
         self._useless: set[int] = set()
         self._unknown: set[int] = set()

@@ -4,8 +4,6 @@
 Conditions are rendered here alone, and no code parses the sentences.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
@@ -157,14 +155,15 @@ def _is_barred(condition: Condition) -> bool:
 
 def cause_words(cause: TurnedAway, suffixes: Suffixes = AS_ASKED) -> str:
     """Render the condition that turned away the last trees, and those before it."""
-    condition, trees, examined, of, group, before = cause
+    step, examined, of, group, before = cause
+    trees = step.trees_before
     beginning = '' if group is None else f'{_group_words(group, suffixes)}: '
     seen = _trees(examined) if examined == of else f'{_trees(examined)} examined, of {of}'
     counted = f'of {seen}' if trees == examined else f'the last {trees} of {seen}'
     earlier = ', '.join(f'{words_of(one, suffixes)} {lost}' for one, lost in before)
     counted += f'; before that: {earlier}' if earlier else ''
     left = '' if trees == examined else ' left'
-    return beginning + _no_tree(condition, left, counted, suffixes)
+    return beginning + _no_tree(step.condition, left, counted, suffixes)
 
 
 def _group_words(group: RequestGroup, suffixes: Suffixes) -> str:
@@ -193,7 +192,7 @@ def summary(
     """
     if not answer.of:
         return 'There are no resource providers.'
-    verdict, fitting, disabled = answer.verdict, answer.trees_fitting, answer.disabled.count
+    verdict, fitting, disabled = answer.verdict, answer.trees_fitting, answer.disabled.trees
     sentences = []
     if verdict is Verdict.FITS:
         fits = f'Fits {_trees(fitting)} of {answer.examined}' if fitting else 'Fits'
@@ -229,7 +228,7 @@ def cause(answer: RequestExplanation) -> str | None:
 
 def _disabled(answer: RequestExplanation, names: Mapping[str, str]) -> str:
     roots = answer.disabled.roots
-    others = answer.disabled.count - len(roots)
+    others = answer.disabled.trees - len(roots)
     named = ', '.join(names.get(uuid, uuid) for uuid in roots)
     return f'disabled ({DISABLED_TRAIT}): {named}' + (f' and {others} more' if others else '')
 

@@ -7,8 +7,6 @@ and questions about sets of conditions are answered for outcomes. Sets of condit
 with a bit for each condition (`condition`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import itertools

@@ -5,8 +5,6 @@ If one host of thousands has the requested class, the reason for no candidates i
 others merely lack the class.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping
 

@@ -4,13 +4,12 @@
 Trees that share providers are counted one after the other, each after the claims of those before.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from placement.search.candidate import Layout
 from placement.search.model.provider import Provider
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
@@ -312,12 +311,8 @@ class TreeCounts:
         ]
         if len(set(isolated)) < len(isolated):
             return None
-        taken: dict[int, dict[str, int]] = {}
-        for request, slot in zip(requests, chosen, strict=True):
-            of_slot = taken.setdefault(slot, {})
-            for name, amount in request.amounts.items():
-                of_slot[name] = of_slot.get(name, 0) + amount
-        return [(slot, amounts) for slot, amounts in taken.items() if amounts]
+        layout = Layout(requests, tuple(chosen))
+        return [(slot, layout.amounts[slot]) for slot in layout.allocated]
 
 
 def _joint(trees: Sequence[SharingTree], work: SlicedWork) -> tuple[Servers, Reach]:

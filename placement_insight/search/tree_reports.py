@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report on one tree: its verdict, failed conditions, and missing amounts."""
 
-from __future__ import annotations
-
-import dataclasses
 from collections.abc import Set
 from typing import NamedTuple
 
@@ -99,7 +96,7 @@ class TreeReports:
             return step
         table = self.survey.table
         unserved = set(outcome.unserved(group, step.bit, table.visible & ~failed))
-        return dataclasses.replace(step, classes=table.classes_of(group, unserved))
+        return step._replace(classes=table.classes_of(group, unserved))
 
     def _closest(self, tree: Tree, group: int, mask: int, step: Condition) -> Provider:
         """Return the provider that lacks least of a class, among those without other failures."""
@@ -137,7 +134,7 @@ def _shortage(provider: Provider, step: Condition) -> Failure:
     reason = capacity_reason(capacity, asked, used)
     assert reason is not None
     largest, most_free = capacity.largest, capacity.room(used)
-    failed = dataclasses.replace(step, reason=reason, largest=largest, most_free=most_free)
+    failed = step._replace(reason=reason, largest=largest, most_free=most_free)
     return failed, Shortfall(provider, failed)
 
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sums of trees by resource class."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Mapping

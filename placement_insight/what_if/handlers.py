@@ -17,6 +17,7 @@ from placement_insight.explain.handlers import check_requests, names_after, pars
 from placement_insight.handlers import aggregate_names
 from placement_insight.paging import PAGE_LIMIT_TEXT, links_with, page_limit, time_text
 from placement_insight.questions import Insight
+from placement_insight.search.capacity import Requests
 from placement_insight.search.sliced_work import SlicedWork
 from placement_insight.search.what_if.drain import DRAIN_BUDGET, Drain
 from placement_insight.search.what_if.inferred import Need
@@ -92,40 +93,27 @@ def drain(request: Request) -> Reply:
 
 def _read_question(
     request: Request, body: Mapping[str, Any], part: Part, consumers: Set[str] = frozenset()
-) -> tuple[Mapping[str, CandidateRequest], Terms, DomainPage]:
+) -> tuple[Requests, Terms, DomainPage]:
     """Parse the requests and the terms of a body, and read a page of domains and allocations.
 
-    :raises errors.BadRequest: the body names something unknown, or too much
+    :raises errors.BadRequest: the body names something unknown, or too much; or a consumer has two
+        requests
     """
     requests = parse_requests(request, body)
-    terms = _parse_terms(body, requests)
-    others = frozenset(consumers).union(*terms.apart)
-    page = read_page(request, body.get('scenario', ()), part, others)
-    check_requests(request, requests, page.after.given)
-    return requests, dataclasses.replace(terms, held=page.others), page
-
-
-def _parse_terms(body: Mapping[str, Any], requests: Mapping[str, CandidateRequest]) -> Terms:
-    """Parse the client's statements about consumers.
-
-    :raises errors.BadRequest: there are too many consumers, one has two requests, or a request is
-        missing
-    """
-    apart = [frozenset(consumers) for consumers in body.get('apart', ())]
-    others = frozenset[str]().union(*apart)
-    if len(others) > schemas.MAX_CONSUMERS:
+    apart = [frozenset(each) for each in body.get('apart', ())]
+    held_apart = frozenset[str]().union(*apart)
+    if len(held_apart) > schemas.MAX_CONSUMERS:
         raise errors.BadRequest(
-            f'apart names {len(others)} consumers, more than {schemas.MAX_CONSUMERS}.'
+            f'apart names {len(held_apart)} consumers, more than {schemas.MAX_CONSUMERS}.'
         )
-    return Terms(
-        _asked(body, requests),
-        frozenset(body.get('ignore', ())),
-        frozenset(body.get('within', ())),
-        apart,
-    )
+    asked = _asked(body, requests)
+    page = read_page(request, body.get('scenario', ()), part, consumers | held_apart)
+    check_requests(request, requests, page.after.given)
+    ignored, within = frozenset(body.get('ignore', ())), frozenset(body.get('within', ()))
+    return requests, Terms(asked, ignored, within, apart, page.others), page
 
 
-def _asked(body: Mapping[str, Any], requests: Mapping[str, CandidateRequest]) -> dict[str, Need]:
+def _asked(body: Mapping[str, Any], requests: Requests) -> dict[str, Need]:
     """Return the needs of consumers whose requests the client knows."""
     asked = dict[str, Need]()
     for name, consumers in body.get('asked', {}).items():
@@ -183,9 +171,7 @@ def moves(request: Request) -> Reply:
 
 
 def _wanted_moves(
-    after: Scenario,
-    sent: Sequence[Mapping[str, Any]],
-    requests: Mapping[str, CandidateRequest],
+    after: Scenario, sent: Sequence[Mapping[str, Any]], requests: Requests
 ) -> list[WantedMove]:
     """Parse the moves of a body.
 

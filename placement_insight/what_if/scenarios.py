@@ -2,17 +2,17 @@
 """The scenario of a request: its steps, and the rows of the providers and consumers they name."""
 
 import contextlib
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from placement import errors
 from placement.db.rows import Connection
-from placement.db.statements import names, providers
+from placement.db.statements import providers
 from placement.feed.keeper import FeedBypassed
 from placement.http.querystring import Query
 from placement.http.request import Request
 from placement.objects.allocation_candidate import check_names
+from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
 from placement.search.solver.work import BudgetSpent
 from placement_insight import query_text
@@ -34,13 +34,11 @@ class SentStep(NamedTuple):
     verb: str
     arguments: Any
 
-    @contextlib.contextmanager
-    def named(self) -> Iterator[None]:
+    def named(self) -> contextlib.AbstractContextManager[None]:
         """Turn errors into `errors.BadRequest`, with the step in the message."""
         unknown = errors.TraitNotFound, errors.ResourceClassNotFound
         prefix = f'Scenario step {self.number} ({self.verb}): '
-        with errors.reported_as(errors.BadRequest, errors.BadRequest, *unknown, prefix=prefix):
-            yield
+        return errors.reported_as(errors.BadRequest, errors.BadRequest, *unknown, prefix=prefix)
 
     def providers(self) -> list[str]:
         """Return the uuids and names of providers in the step."""
@@ -49,22 +47,20 @@ class SentStep(NamedTuple):
         named = where if isinstance(where, list) else []
         return named + [arguments[name] for name in ('like', 'provider') if name in arguments]
 
-    def traits(self) -> set[str]:
-        """Return the traits that the step adds or removes."""
-        lists = self.arguments.get('traits', {}) if self.verb == 'change' else {}
-        return {name for listed in lists.values() for name in listed}
+    def traits(self) -> frozenset[str]:
+        """Return the traits that a change adds or removes."""
+        return frozenset[str]().union(*self.arguments.get('traits', {}).values())
 
 
 class Known(NamedTuple):
     """The rows that a scenario needs, read at the moment of `snapshot`.
 
-    `names` has the names of providers by uuid, `missing_traits` the traits that do not exist, and
-    `held` the allocations that each step of a release takes away, by its number.
+    `names` has the names of providers by uuid, and `held` the allocations that each step of a
+    release takes away, by its number.
     """
 
     snapshot: Snapshot
     names: Mapping[str, str]
-    missing_traits: set[str]
     held: Mapping[int, Mapping[str, Held]]
 
 
@@ -99,15 +95,13 @@ def scenario_with(
         raise errors.BadRequest(
             f'The scenario names {len(mentioned)} resource providers, more than {MAX_PROVIDERS}.'
         )
-    has_standard_names = request.service.database.has_standard_names
-    standard = names.standard_traits() if has_standard_names else frozenset[str]()
     known, result = request.service.snapshots.read_at_one_moment(
         lambda connection, snapshot: (
-            _read_known(connection, snapshot, sent, [*mentioned, *named], standard),
+            _read_known(connection, snapshot, sent, [*mentioned, *named]),
             read(connection, snapshot),
         )
     )
-    steps = [_checked_step(request, step, known) for step in sent]
+    steps = [(step.verb, _checked_step(request, step, known)) for step in sent]
     after = Scenario(known.snapshot, known.names, SlicedWork(scenario.SCENARIO_BUDGET))
     with refusals_reported():
         after.take(steps)
@@ -136,11 +130,7 @@ def refusals_reported(prefix: str = '') -> Iterator[None]:
 
 
 def _read_known(
-    connection: Connection,
-    snapshot: Snapshot,
-    sent: Sequence[SentStep],
-    mentioned: list[str],
-    standard_traits: frozenset[str],
+    connection: Connection, snapshot: Snapshot, sent: Sequence[SentStep], mentioned: list[str]
 ) -> Known:
     unknown = {name for name in mentioned if snapshot.find_by_uuid(name) is None}
     known = statements.list_named(connection, unknown) if unknown else {}
@@ -150,10 +140,7 @@ def _read_known(
     copied = {m.uuid for model in models if model for m in snapshot.tree(model.root_id).members}
     if copied:
         known |= providers.list_names(connection, copied)
-    traits = {trait for step in sent for trait in step.traits() if not snapshot.has_trait(trait)}
-    traits -= standard_traits
-    missing = traits - names.find_ids(connection, names.TRAIT, traits).keys()
-    return Known(snapshot, known, missing, _read_held(connection, snapshot, sent, uuids))
+    return Known(snapshot, known, _read_held(connection, snapshot, sent, uuids))
 
 
 def _read_held(
@@ -186,7 +173,7 @@ def _read_held_by(
     filters = parse_consumers(Query(arguments.items()))
     provider = filters.provider
     if provider is not None:
-        filters = dataclasses.replace(filters, provider=uuids.get(provider, provider))
+        filters = filters._replace(provider=uuids.get(provider, provider))
     return statements.list_held_by(connection, filters, limit)
 
 
@@ -196,9 +183,8 @@ def _checked_step(request: Request, step: SentStep, known: Known) -> Step:
     with step.named():
         match step.verb:
             case 'change':
-                missing = sorted(step.traits() & known.missing_traits)
-                if missing:
-                    raise errors.TraitNotFound(name=', '.join(missing))
+                named = CandidateRequest((), root_required=step.traits())
+                check_names(request.context, named, known.snapshot)
                 return Change(**arguments)
             case 'add':
                 return Add(**arguments)

@@ -3,6 +3,7 @@
 
 from placement.schemas import common, inventory
 from placement_insight import paging
+from placement_insight.query_text import MAX_REQUESTS
 from placement_insight.search.what_if.steps import MAX_TREES_ADDED
 
 # Bounds on one scenario.
@@ -11,7 +12,6 @@ MAX_PROVIDERS = 10_000
 MAX_CONSUMERS = 10_000
 # Bounds on questions about survival, drains and moves.
 MAX_DOMAINS = 1_000
-MAX_REQUESTS = 100
 MAX_MOVES = 20_000
 MAX_SOURCES = 100
 
@@ -108,11 +108,11 @@ _LOSE: common.Schema = {
 }
 
 
-_REQUESTS = common.keyed_by(_ANY_NAME, QUERY, maxProperties=MAX_REQUESTS)
+REQUESTS = common.keyed_by(_ANY_NAME, QUERY, maxProperties=MAX_REQUESTS)
 # The steps before the question, and the client's statements about consumers.
 _TERMS: dict[str, common.Schema] = {
     'scenario': SCENARIO,
-    'requests': _REQUESTS,
+    'requests': REQUESTS,
     'asked': common.keyed_by(_ANY_NAME, _ANY_CONSUMERS, maxProperties=MAX_REQUESTS),
     'ignore': _ANY_CONSUMERS,
     'within': a_list(common.UUID_AS_SPELLED, MAX_DOMAINS, min_items=0),
@@ -135,7 +135,7 @@ DRAIN = common.an_object({'providers': WHERE, 'consumers': _CONSUMERS, **_TERMS}
 MOVES = common.an_object(
     {
         'moves': {'type': 'array', 'items': _MOVE, 'minItems': 1, 'maxItems': MAX_MOVES},
-        'requests': _REQUESTS,
+        'requests': REQUESTS,
         'at_once': {'type': 'boolean'},
         'evacuate': {'type': 'boolean'},
         'scenario': SCENARIO,

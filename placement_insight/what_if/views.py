@@ -22,11 +22,8 @@ MAX_OVER_CAPACITY = 20
 
 def uuids_in(scenario: Scenario) -> set[str]:
     """Return the uuids of the providers that the outcome of a scenario mentions."""
-    explanations = [outcome.explanation for _, outcome in scenario.outcomes]
-    return {
-        *(over.uuid for over in scenario.over_capacity[:MAX_OVER_CAPACITY]),
-        *(uuid for answer in explanations if answer for uuid in answer.disabled.roots),
-    }
+    over = {provider.uuid for provider in scenario.over_capacity[:MAX_OVER_CAPACITY]}
+    return over | uuids_lacking(outcome for _, outcome in scenario.outcomes)
 
 
 def scenario(after: Scenario, names: Names) -> dict[str, object]:
@@ -63,9 +60,9 @@ def _over(record: Provider, names: Names) -> dict[str, object]:
     }
 
 
-def uuids_lacking(unplaced: Iterable[Unplaced]) -> set[str]:
-    """Return the uuids of the providers that the reasons of unplaced consumers mention."""
-    explanations = [each.explanation for each in unplaced]
+def uuids_lacking(lacking: Iterable[Unplaced | StepOutcome]) -> set[str]:
+    """Return the uuids of the providers that the reasons for a lack mention."""
+    explanations = [each.explanation for each in lacking]
     return {uuid for answer in explanations if answer for uuid in answer.disabled.roots}
 
 

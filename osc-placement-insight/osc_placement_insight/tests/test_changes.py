@@ -39,7 +39,7 @@ def of_another_database(token: str) -> str:
     """The token of a database whose change feed has another entry at this place."""
     known = FollowerToken.decoded(token)
     position = dataclasses.replace(known.position, token=known.position.token ^ 1)
-    return dataclasses.replace(known, position=position).encoded()
+    return known._replace(position=position).encoded()
 
 
 def listed(openstack: Client, *options: str) -> list[dict[str, Any]]:

@@ -18,8 +18,8 @@ from placement.feed.keeper import SnapshotKeeper
 from placement.feed.position import Reload
 from placement.metrics import catalog
 from placement.microversions import NEWEST
-from placement_insight import failure_domains
-from placement_insight.failure_domains import FailureDomains
+from placement_insight import gauges
+from placement_insight.gauges import FailureDomains
 from placement_insight.history import statements as change_history
 from placement_insight.search.condition import Verdict
 
@@ -275,7 +275,7 @@ def failing(
     database: Database, monkeypatch: pytest.MonkeyPatch, *, page: int = 1_000
 ) -> tuple[dict[str, float], float | None]:
     """The hosts by what their failure comes to, and how long is waited before the next answer."""
-    monkeypatch.setattr(failure_domains, 'PAGE', page)
+    monkeypatch.setattr(gauges, 'PAGE', page)
     domains, once = FailureDomains(SnapshotKeeper(database)), Once()
     domains.ask_every(3600, once)
     samples = [sample for metric in domains.read() for sample in metric.samples]
@@ -302,7 +302,7 @@ def test_hosts_are_counted_by_what_their_failure_comes_to(
     expected = {'survives': 1, 'alike_fails': 1, 'fails': 1, 'unknown': 0}
     assert failing(database, monkeypatch) == (expected, 3600)
     assert failing(database, monkeypatch, page=1) == (expected, 3600)
-    monkeypatch.setattr(failure_domains, 'SURVIVAL_BUDGET', 0)
+    monkeypatch.setattr(gauges, 'SURVIVAL_BUDGET', 0)
     assert failing(database, monkeypatch)[0]['unknown'] == 3
 
 
@@ -313,7 +313,7 @@ def test_no_host_is_counted_while_the_database_does_not_answer(
         raise errors.DatabaseUnavailable('the database does not answer')
 
     monkeypatch.setattr(SnapshotKeeper, 'read_at_one_moment', fail)
-    assert failing(database, monkeypatch) == ({}, failure_domains.MIN_INTERVAL)
+    assert failing(database, monkeypatch) == ({}, gauges.MIN_INTERVAL)
     (record,) = caplog.records
     assert (record.levelname, record.exc_info) == ('WARNING', None)
 

@@ -47,8 +47,6 @@ HOMES = {
         'feed.gauges',
         'feed.cloud_gauges',
         'insight.gauges',
-        'insight.*.gauges',
-        'insight.failure_domains',
     },
     'requests': {'direct'},
     'routes': {'dispatch'},

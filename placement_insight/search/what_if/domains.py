@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Failure domains: trees that fail together."""
 
-from __future__ import annotations
-
 import heapq
 from collections import defaultdict
 from collections.abc import Mapping

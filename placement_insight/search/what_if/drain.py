@@ -6,8 +6,6 @@ in any order, and in parallel as far as pools allow: during a move, a consumer h
 pools twice.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set

@@ -6,8 +6,6 @@ has refused a need is not tried again, unless amounts were given back: then all 
 once more before a need is without a place.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterable, Iterator, Set
 from typing import NamedTuple
@@ -61,15 +59,11 @@ class Filling(Occupancy):
         self._ranked = 0
 
     def fill(
-        self,
-        need: Need,
-        consumers: int,
-        barred: Set[int] = NOWHERE,
-        suits: Suits = suits_all,
-    ) -> list[Place]:
-        """Place this number of consumers of a need, and return their places.
+        self, need: Need, barred: Set[int] = NOWHERE, suits: Suits = suits_all
+    ) -> Place | None:
+        """Place a consumer of a need, and return its place.
 
-        There are fewer places if no tree outside of `barred` has a candidate that `suits`.
+        None if no tree outside of `barred` has a candidate that `suits`.
 
         :raises BudgetSpent: the budget is spent
         """
@@ -78,17 +72,13 @@ class Filling(Occupancy):
                 self._queues[need] = FirstTrees(self, need)
             else:
                 self._rank(need)
-        filled = list[Place]()
-        while len(filled) < consumers:
+        place = self._queues[need].find(barred, suits)
+        if place is None and self._queues[need].is_outdated:
+            self._rank(need, self._trees_now(need))
             place = self._queues[need].find(barred, suits)
-            if place is None and self._queues[need].is_outdated:
-                self._rank(need, self._trees_now(need))
-                place = self._queues[need].find(barred, suits)
-            if place is None:
-                break
+        if place is not None:
             self.take(amounts_of(place.candidate))
-            filled.append(place)
-        return filled
+        return place
 
     def _rank(self, need: Need, trees: Iterable[Tree] | None = None) -> None:
         """Rank the trees for a need; if there are too many ranks, forget those of other needs."""
@@ -108,22 +98,22 @@ class Filling(Occupancy):
         :raises BudgetSpent: the budget is spent
         """
         released = self.release(held)
-        places = self.fill(need, 1, barred)
-        if not places:
+        place = self.fill(need, barred)
+        if place is None:
             self.take_again(released)
             return None
         self.take(released.excess)
         if is_kept_free:
-            self.take(_beyond(held, amounts_of(places[0].candidate)))
-        return places[0]
+            self.take(_beyond(held, amounts_of(place.candidate)))
+        return place
 
     def _trees_now(self, need: Need) -> Iterator[Tree]:
         """Yield the trees that may serve a need in their present state."""
         search = self.search(need)
         for tree in self.places.trees_that_may_serve(search, self._snapshot):
-            if tree.root_id not in self._changed:
+            if tree.root_id not in self.changed_trees:
                 yield tree
-        yield from self._changed.values()
+        yield from self.changed_trees.values()
 
     def fullest(self, roots: Iterable[int]) -> list[Fullness]:
         """Return the five fullest of the trees with these roots."""

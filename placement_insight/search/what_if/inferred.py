@@ -55,14 +55,6 @@ class Need:
         """True if it replaces all allocations of its consumer."""
         return self.parts is None and not self.reaches
 
-    @property
-    def totals(self) -> dict[str, int]:
-        """The requested amounts by class."""
-        totals = Counter[str]()
-        for group in self.request.groups:
-            totals.update(group.resources)
-        return dict(totals)
-
 
 class Inferred(NamedTuple):
     """The needs of a consumer: for its amounts, and for an alike tree.
@@ -199,7 +191,7 @@ class Inference:
             frozenset().union(*[need.reaches for need in needs]),
             frozenset().union(*[need.within for need in needs]),
             # Any would do as the weaker need; a large one leaves fewer trees.
-            max(needs, key=lambda need: (sum(need.totals.values()), need.parts)),
+            max(needs, key=lambda need: (sum(need.request.totals.values()), need.parts)),
         )
 
 

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The capacity that is left for requests after the loss of the worst domain."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from typing import NamedTuple
 
-from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
-from placement_insight.search.capacity import capacity_of
+from placement_insight.search.capacity import Requests, capacity_of
 from placement_insight.search.closed_form import Count
 from placement_insight.search.sliced_work import SlicedWork
 from placement_insight.search.tree_counts import TreeCounts
@@ -34,9 +30,7 @@ class LeftAfter:
     providers: then all of them are.
     """
 
-    def __init__(
-        self, snapshot: Snapshot, requests: Mapping[str, CandidateRequest], work: SlicedWork
-    ) -> None:
+    def __init__(self, snapshot: Snapshot, requests: Requests, work: SlicedWork) -> None:
         self._snapshot = snapshot
         self._requests = requests
         self._work = work
@@ -63,8 +57,9 @@ class LeftAfter:
             roots = {tree.root_id for tree in self._snapshot.trees()}
             before = TreeCounts(self._snapshot, request, self._work, roots)
             self._before[name] = before
-        after = TreeCounts(self._snapshot, request, self._work, only=tuple(filling.trees.values()))
-        gone = [before.now.rows[root_id] for root_id in {*domain.roots, *filling.trees}]
+        changed = filling.changed_trees
+        after = TreeCounts(self._snapshot, request, self._work, only=tuple(changed.values()))
+        gone = [before.now.rows[root_id] for root_id in {*domain.roots, *changed}]
         return Count(
             before.now.at_least + after.now.at_least - sum(count.at_least for count in gone),
             before.now.at_most + after.now.at_most - sum(count.at_most for count in gone),

@@ -6,8 +6,6 @@ has them on the source, and pools have its amounts twice. An evacuated consumer 
 pools once, and keeps its allocations on the source.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -162,18 +160,21 @@ class Moves:
         """Take a place in the tree of `root`, or with None in the roomiest one."""
         filling = self._filling
         for need in needs:
-            if root is None:
-                for place in filling.fill(need, 1, left):
-                    return place
-                continue
-            tree = filling.tree(root.id)
-            candidate = None
-            if need.admits(tree) and not is_pool(tree):
-                candidate = filling.candidate(need, root.id)
-            if candidate is not None:
-                filling.take(amounts_of(candidate))
-                return Place(root.id, candidate, need)
+            place = filling.fill(need, left) if root is None else self._place_in(root.id, need)
+            if place is not None:
+                return place
         return None
+
+    def _place_in(self, root_id: int, need: Need) -> Place | None:
+        """Take a place in a tree."""
+        filling = self._filling
+        tree, candidate = filling.tree(root_id), None
+        if need.admits(tree) and not is_pool(tree):
+            candidate = filling.candidate(need, root_id)
+        if candidate is None:
+            return None
+        filling.take(amounts_of(candidate))
+        return Place(root_id, candidate, need)
 
     def _short_of(self, kept: Held, after: Held, pools: Held) -> str:
         """Return the reason why a consumer cannot keep its allocations, empty if it can.

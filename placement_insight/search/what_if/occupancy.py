@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Occupancy: a copy of a cloud in which amounts are taken and given back."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Set
 from typing import NamedTuple
@@ -41,9 +39,10 @@ class Released(NamedTuple):
 class Occupancy:
     """The trees of a snapshot in their present state, without those with the root ids `skipped`.
 
-    Skipped trees must not have sharing providers (`Places.without`). `changes` is the number of
-    changes of trees so far. `given_back` has the root ids of trees that amounts were given back
-    to, and `last_return` the numbers of the last return and of the last one to a pool.
+    Skipped trees must not have sharing providers (`Places.without`). `changed_trees` has the
+    changed ones by root id, pools included, and `changes` is the number of changes so far.
+    `given_back` has the root ids of trees that amounts were given back to, and `last_return` the
+    numbers of the last return and of the last one to a pool.
     """
 
     def __init__(self, places: Places, skipped: Set[int] = NOWHERE) -> None:
@@ -53,8 +52,7 @@ class Occupancy:
         self.given_back = set[int]()
         self.last_return = 0, 0
         self._returns = itertools.count(1)
-        # The changed trees by root id, pools included.
-        self._changed: dict[int, Tree] = {}
+        self.changed_trees: dict[int, Tree] = {}
         # The number of the last change of each tree by root id, the latest one last.
         self._last_changes: dict[int, int] = {}
         self._sums: dict[int, Mapping[str, ClassSum]] = {}
@@ -62,14 +60,9 @@ class Occupancy:
         self._classes_of_pools = set[str]()
         self._searches: dict[Need, Feasibility] = {}
 
-    @property
-    def trees(self) -> Mapping[int, Tree]:
-        """The changed trees by root id."""
-        return self._changed
-
     def tree(self, root_id: int) -> Tree:
         """Return a tree in its present state."""
-        return self._changed.get(root_id) or self.places.snapshot.tree(root_id)
+        return self.changed_trees.get(root_id) or self.places.snapshot.tree(root_id)
 
     def sums(self, root_id: int) -> Mapping[str, ClassSum]:
         """Return the present sums of a tree by class."""
@@ -82,7 +75,7 @@ class Occupancy:
     def snapshot(self) -> Snapshot:
         """The cloud in its present state, without skipped trees."""
         used: dict[int, dict[str, int]] = {}
-        for tree in self._changed.values():
+        for tree in self.changed_trees.values():
             for member in tree.members:
                 used[member.id] = {name: amount for name, _, amount in member.inventories}
         after = self._snapshot.with_used(used)
@@ -95,7 +88,7 @@ class Occupancy:
         :raises BudgetSpent: the budget is spent
         """
         fitting, search = self.places.fitting(need), self.search(need)
-        if search is fitting.feasibility and root_id not in self._changed:
+        if search is fitting.feasibility and root_id not in self.changed_trees:
             known = fitting.candidates.get(root_id)
             if known is not None:
                 return known
@@ -119,9 +112,11 @@ class Occupancy:
         roots = {snapshot.indexes.roots[provider_id] for provider_id in taken}
         pools: dict[int, dict[str, int]] = {}
         for root_id in roots:
-            tree = self._changed[root_id] = with_taken(self.tree(root_id), taken)
+            tree = self.changed_trees[root_id] = with_taken(self.tree(root_id), taken)
             self._sums.pop(root_id, None)
-            self._note_change(root_id)
+            self.changes += 1
+            self._last_changes.pop(root_id, None)
+            self._last_changes[root_id] = self.changes
             if tree.shape.structure.has_sharing:
                 pools |= {
                     member.id: {name: used for name, _, used in member.inventories}
@@ -132,11 +127,6 @@ class Occupancy:
             self._classes_of_pools.update(*pools.values())
             self._snapshot = snapshot.with_used(pools)
             self._searches.clear()
-
-    def _note_change(self, root_id: int) -> None:
-        self.changes += 1
-        self._last_changes.pop(root_id, None)
-        self._last_changes[root_id] = self.changes
 
     def changed_since(self, changes: int) -> list[int]:
         """Return the root ids of trees changed after the first `changes`, the latest first."""

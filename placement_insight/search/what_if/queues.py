@@ -4,8 +4,6 @@
 A tree that has refused a need is not tried again until amounts are given back.
 """
 
-from __future__ import annotations
-
 import enum
 import heapq
 from collections.abc import Callable, Iterable, Set
@@ -96,7 +94,7 @@ class RankedTrees:
         self._last_return = 0 if trees is None else occupancy.last_return[0]
         self._occupancy = occupancy
         self._need = need
-        self._amounts = need.totals.items()
+        self._amounts = need.request.totals.items()
         self._sign = SIGNS[order]
         # Number of changes of trees that ranks include.
         self._noted = occupancy.changes

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Relocation: places for consumers that lose their trees, while all others stay."""
 
-from __future__ import annotations
-
-import dataclasses
 import functools
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -45,23 +42,21 @@ ONLY_OUTSIDE = (
 )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(NamedTuple):
     """The caller's statements about consumers."""
 
     #: The needs of consumers whose requests are known.
-    asked: Mapping[str, Need] = dataclasses.field(default_factory=dict)
+    asked: Mapping[str, Need] = MappingProxyType({})
     #: Consumers that need no place.
     ignored: frozenset[str] = frozenset()
     #: Aggregates that matter for an alike tree.
     within: frozenset[str] = frozenset()
     #: Sets of consumers, no two of which may be in one tree, and the allocations of all of them.
     apart: Sequence[frozenset[str]] = ()
-    held: Mapping[str, Held] = dataclasses.field(default_factory=dict)
+    held: Mapping[str, Held] = MappingProxyType({})
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Unplaced:
+class Unplaced(NamedTuple):
     """A consumer without a place, and the reason: an explanation, a sentence, or both."""
 
     consumer: str
@@ -82,6 +77,17 @@ class Needs(NamedTuple):
     kept: dict[str, Held]
     # The part of these that consumers with known requests give back.
     released: dict[str, Held]
+
+
+# The needs of each consumer, any one of which suffices.
+NeedsOf = Mapping[str, tuple[Need, ...]]
+
+
+class Rest(NamedTuple):
+    """The places of a cloud without lost trees, and the root ids of those yet to be skipped."""
+
+    places: Places
+    skipped: Set[int]
 
 
 class Placed(NamedTuple):
@@ -165,11 +171,11 @@ class Relocation:
         pools = [i for i in kept if self.snapshot.provider(i).kind.profile.is_sharing]
         return {i: kept[i] for i in pools}
 
-    def rest(self, roots: Set[int]) -> tuple[Places, Set[int]]:
-        """Return the places of the cloud without lost trees, and the trees yet to be skipped."""
+    def rest(self, roots: Set[int]) -> Rest:
+        """Return the places of the cloud without lost trees."""
         if any(self.snapshot.tree(root_id).shape.structure.has_sharing for root_id in roots):
-            return self.places.without(roots), NOWHERE
-        return self.places, roots
+            return Rest(self.places.without(roots), NOWHERE)
+        return Rest(self.places, roots)
 
     def are_apart(self, consumers: Mapping[str, object]) -> bool:
         """True if some consumers must be apart from others."""
@@ -178,7 +184,7 @@ class Relocation:
     def place(
         self,
         filling: Filling,
-        wanted: Mapping[str, Sequence[Need]],
+        wanted: NeedsOf,
         needs: Needs,
         homes: Mapping[str, Set[int]] | None = None,
     ) -> Placed:
@@ -212,7 +218,7 @@ class Relocation:
         return placed
 
     def _in_turn(
-        self, places: Places, wanted: Mapping[str, Sequence[Need]], needs: Needs, placed: Placed
+        self, places: Places, wanted: NeedsOf, needs: Needs, placed: Placed
     ) -> Iterator[str]:
         """Yield all consumers in order, then the unplaced again as long as others leave room."""
         yield from self._in_order(places, wanted)
@@ -247,10 +253,9 @@ class Relocation:
         for need in wanted:
             if need.is_whole and released:
                 place = filling.fill_leaving(need, released, barred, not self._evacuate)
-                if place is not None:
-                    return place, ''
-                continue
-            for place in filling.fill(need, 1, barred, suits_all if need.is_whole else suits):
+            else:
+                place = filling.fill(need, barred, suits_all if need.is_whole else suits)
+            if place is not None:
                 return place, ''
         return None, words
 
@@ -261,7 +266,7 @@ class Relocation:
         self.work.spend(sum(map(len, some)))
         return NOWHERE.union(*some)
 
-    def _in_order(self, places: Places, needs: Mapping[str, Sequence[Need]]) -> list[str]:
+    def _in_order(self, places: Places, needs: NeedsOf) -> list[str]:
         """Sort consumers by the number of their places, then by their share of a scarce class."""
         ranks = {
             need: (places.fitting(need).scarcity, -self._share(need))
@@ -272,7 +277,7 @@ class Relocation:
     def _share(self, need: Need) -> float:
         """Return the largest part of a class's free amount that a need takes."""
         if need not in self._shares:
-            parts = [n / max(self.free[name], 1) for name, n in need.totals.items()]
+            parts = [n / max(self.free[name], 1) for name, n in need.request.totals.items()]
             self._shares.add(need, max(parts, default=0))
         return self._shares[need]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from placement.search.model.provider import Provider, ProviderRow
@@ -59,10 +59,6 @@ class StepOutcome(NamedTuple):
 class Step(Protocol):
     """A step of a scenario. `take` raises `StepRefused` and `BudgetSpent`."""
 
-    @property
-    def verb(self) -> str:
-        """The name of the step."""
-
     def take(self, scenario: Scenario) -> StepOutcome:
         """Change the scenario."""
 
@@ -87,19 +83,19 @@ class Scenario:
         self.released: set[str] = set()
         self.outcomes: list[tuple[str, StepOutcome]] = []
 
-    def take(self, steps: Sequence[Step]) -> None:
-        """Take all steps.
+    def take(self, steps: Iterable[tuple[str, Step]]) -> None:
+        """Take all steps, each given with its verb.
 
         :raises StepRefused: a step cannot be taken; the message names it
         """
-        for number, step in enumerate(steps, 1):
+        for number, (verb, step) in enumerate(steps, 1):
             try:
                 self.work.check()
                 outcome = step.take(self)
             except (StepRefused, BudgetSpent) as error:
                 reason = str(error) or 'the budget of one question does not suffice for it'
-                raise StepRefused(f'Scenario step {number} ({step.verb}): {reason}') from error
-            self.outcomes.append((step.verb, outcome))
+                raise StepRefused(f'Scenario step {number} ({verb}): {reason}') from error
+            self.outcomes.append((verb, outcome))
 
     def provider(self, uuid_or_name: str) -> Provider:
         """Return the provider with a uuid or name.

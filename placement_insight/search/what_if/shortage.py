@@ -7,8 +7,6 @@ by itself, with all consumers confined to it. A proof is certain; without one, p
 missing.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The steps of a scenario: change, add and remove providers, release and claim consumers."""
 
-from __future__ import annotations
-
 import dataclasses
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from placement.search.model.capacity import Capacity
 from placement.search.model.kind import DISABLED_TRAIT
@@ -38,8 +36,6 @@ class Change:
     of `where`. `traits` and `aggregates` have the names to `add` and to `remove`, for the named
     providers and roots themselves. Usage stays.
     """
-
-    verb: ClassVar[str] = 'change'
 
     where: Where
     inventories: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
@@ -89,8 +85,6 @@ class Add:
     The root of each is in the aggregates `member_of`, with None in those of the model.
     """
 
-    verb: ClassVar[str] = 'add'
-
     like: str
     count: int
     member_of: Iterable[str] | None = None
@@ -133,8 +127,6 @@ class Add:
 class Remove:
     """Removal of trees with their allocations; for other providers, of their subtrees."""
 
-    verb: ClassVar[str] = 'remove'
-
     where: Where
 
     def take(self, scenario: Scenario) -> StepOutcome:
@@ -161,8 +153,6 @@ class Release:
     `provider` is set if they were chosen by it; with `with_claimed`, consumers that a step claimed
     there are released too.
     """
-
-    verb: ClassVar[str] = 'release'
 
     held: Mapping[str, Held]
     asked: int
@@ -194,8 +184,6 @@ class Release:
 @dataclasses.dataclass(frozen=True, slots=True)
 class Claim:
     """Claims of a request by `count` consumers, each with its first candidate."""
-
-    verb: ClassVar[str] = 'claim'
 
     request: CandidateRequest
     count: int

@@ -6,15 +6,15 @@ That some consumer has no place is certain (`is_exact`) if its data is gone, if 
 even alone, or if a class is short.
 """
 
-from __future__ import annotations
-
-import dataclasses
+import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Set
+from types import MappingProxyType
+from typing import NamedTuple
 
-from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
 from placement.search.solver.work import BoundedCache, BudgetSpent
+from placement_insight.search.capacity import Requests
 from placement_insight.search.sliced_work import SlicedWork
 from placement_insight.search.what_if.domains import Domain
 from placement_insight.search.what_if.filling import Filling
@@ -24,8 +24,10 @@ from placement_insight.search.what_if.places import Places, sum_of
 from placement_insight.search.what_if.queues import Order
 from placement_insight.search.what_if.relocation import (
     Needs,
+    NeedsOf,
     Placed,
     Relocation,
+    Rest,
     Terms,
     Unplaced,
     free_of,
@@ -48,8 +50,7 @@ STEPS_OF_TREE = 50
 DATA_GONE = 'It has allocations on a lost pool, so that its data is gone.'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DomainLoss:
+class DomainLoss(NamedTuple):
     """The outcome of the loss of one domain. Numbers are None if the budget was spent earlier."""
 
     domain: str
@@ -62,7 +63,7 @@ class DomainLoss:
     #: True if `survives` is proved; if not, another placement may have a place for all consumers.
     is_exact: bool = False
     #: The amounts that consumers without a place need, by class.
-    lacking: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    lacking: Mapping[str, int] = MappingProxyType({})
     #: Up to five consumers without a place.
     unplaced: tuple[Unplaced, ...] = ()
 
@@ -80,7 +81,7 @@ class Survival:
         snapshot: Snapshot,
         terms: Terms | None = None,
         work: SlicedWork | None = None,
-        requests: Mapping[str, CandidateRequest] | None = None,
+        requests: Requests | None = None,
     ) -> None:
         self.work = work or SlicedWork(SURVIVAL_BUDGET)
         # A separate budget: counting what is left must not cost verdicts.
@@ -111,21 +112,16 @@ class Survival:
             self.work.check()
             within = self._relocation.terms.within - domain.aggregates
             needs = self._relocation.needs(holders_of(domain), domain.roots, within)
-            outcome = self._counted(outcome, needs)
+            asked = self._relocation.terms.asked
+            outcome = outcome._replace(
+                consumers=len(needs.by_amounts) + len(needs.gone),
+                known_requests=sum(consumer in asked for consumer in needs.by_amounts),
+            )
             outcome = self._placed(outcome, domain, needs)
             self._count_claims_left(domain, needs)
         except BudgetSpent:
             self._is_left_unknown = True
         return outcome
-
-    def _counted(self, outcome: DomainLoss, needs: Needs) -> DomainLoss:
-        """Return the outcome with the numbers of consumers that need a place."""
-        asked = self._relocation.terms.asked
-        return dataclasses.replace(
-            outcome,
-            consumers=len(needs.by_amounts) + len(needs.gone),
-            known_requests=sum(consumer in asked for consumer in needs.by_amounts),
-        )
 
     def _count_claims_left(self, domain: Domain, needs: Needs) -> None:
         """Count the requests that can still be claimed, unless an earlier domain was not counted.
@@ -133,8 +129,8 @@ class Survival:
         :raises BudgetSpent: the budget is spent
         """
         if self._left is not None and not self._is_left_unknown:
-            places, skipped = self._relocation.rest(domain.roots)
-            filling, _ = self._filled(places, skipped, needs.by_amounts, needs)
+            rest = self._relocation.rest(domain.roots)
+            filling, _ = self._filled(rest, needs.by_amounts, needs)
             self._left.count_after(domain, filling)
 
     def _placed(self, outcome: DomainLoss, domain: Domain, needs: Needs) -> DomainLoss:
@@ -142,80 +138,60 @@ class Survival:
 
         :raises BudgetSpent: the budget is spent
         """
-        places, skipped = self._relocation.rest(domain.roots)
-        without = self._unplaced(places, skipped, needs.by_amounts, needs)
-        unplaced = {consumer: needs.by_amounts[consumer][0] for consumer in without}
-        unplaced_alike = self._unplaced(places, skipped, needs.alike, needs)
+        rest = self._relocation.rest(domain.roots)
+        places = rest.places
+        unplaced = self._unplaced(rest, needs.by_amounts, needs)
+        unplaced_alike = self._unplaced(rest, needs.alike, needs)
         lacking = Counter[str]()
-        for need in unplaced.values():
-            lacking.update(need.totals)
+        for consumer in unplaced:
+            lacking.update(needs.by_amounts[consumer][0].request.totals)
         for held in needs.gone.values():
             for provider_id in held:
                 if self._snapshot.indexes.roots.get(provider_id) in domain.roots:
                     lacking.update(held[provider_id])
-        gone = [Unplaced(consumer, DATA_GONE) for consumer in sorted(needs.gone)]
-        named = [*without.items()][: max(MAX_UNPLACED_NAMED - len(gone), 0)]
-        return dataclasses.replace(
-            outcome,
+        gone = sorted(needs.gone)[:MAX_UNPLACED_NAMED]
+        named = [Unplaced(consumer, DATA_GONE) for consumer in gone]
+        is_exact = not unplaced or bool(gone) or self._is_hopeless(places, domain, needs, unplaced)
+        for consumer, words in itertools.islice(unplaced.items(), MAX_UNPLACED_NAMED - len(gone)):
+            named.append(self._relocation.described(places, domain.roots, consumer, needs, words))
+        return outcome._replace(
             placed=len(needs.by_amounts) - len(unplaced),
             placed_alike=len(needs.alike) - len(unplaced_alike),
-            is_exact=not unplaced
-            or bool(gone)
-            or self._is_hopeless(places, domain, needs, unplaced),
+            is_exact=is_exact,
             lacking=dict(lacking),
-            unplaced=tuple(gone[:MAX_UNPLACED_NAMED])
-            + tuple(
-                [
-                    self._relocation.described(places, domain.roots, consumer, needs, words)
-                    for consumer, words in named
-                ]
-            ),
+            unplaced=tuple(named),
         )
 
-    def _unplaced(
-        self,
-        places: Places,
-        skipped: Set[int],
-        wanted: Mapping[str, tuple[Need, ...]],
-        needs: Needs,
-    ) -> dict[str, str]:
+    def _unplaced(self, rest: Rest, wanted: NeedsOf, needs: Needs) -> dict[str, str]:
         """Return the consumers without a place, each with the reason (`Placed.unplaced`)."""
         kept = needs.kept.values()
         may_keep = all(may_hold(self._snapshot, of_consumer) for of_consumer in kept)
-        if may_keep and self._have_slots(places, skipped, wanted):
+        if may_keep and self._have_slots(rest, wanted):
             return {}
-        return self._filled(places, skipped, wanted, needs)[1].unplaced
+        return self._filled(rest, wanted, needs)[1].unplaced
 
-    def _filled(
-        self,
-        places: Places,
-        skipped: Set[int],
-        wanted: Mapping[str, tuple[Need, ...]],
-        needs: Needs,
-    ) -> tuple[Filling, Placed]:
+    def _filled(self, rest: Rest, wanted: NeedsOf, needs: Needs) -> tuple[Filling, Placed]:
         """Place consumers, and return the filled trees and the places.
 
         If some consumers stay unplaced although each fits some tree alone, and the trees are few,
         other orders of trees are tried. The order with the fewest unplaced consumers is returned.
         """
         best: tuple[Filling, Placed] | None = None
-        released = places.after_release(needs.released.values())
+        released = rest.places.after_release(needs.released.values())
         for order in (Order.FIRST, Order.FULLEST, Order.ROOMIEST):
-            filling = Filling(places, skipped, order)
+            filling = Filling(rest.places, rest.skipped, order)
             placed = self._relocation.place(filling, wanted, needs)
             if best is None or len(placed.unplaced) < len(best[1].unplaced):
                 best = filling, placed
             unplaced = {wanted[consumer] for consumer in best[1].unplaced}
-            if not unplaced or not _fit_alone(released, unplaced, skipped):
+            if not unplaced or not _fit_alone(released, unplaced, rest.skipped):
                 break
-            if not _are_few(places, wanted):
+            if not _are_few(rest.places, wanted):
                 break
         assert best is not None
         return best
 
-    def _have_slots(
-        self, places: Places, skipped: Set[int], needs: Mapping[str, tuple[Need, ...]]
-    ) -> bool:
+    def _have_slots(self, rest: Rest, needs: NeedsOf) -> bool:
         """True if there are at least as many places for the largest need as consumers.
 
         Then all consumers fit, and need not be placed one by one. False proves nothing.
@@ -226,7 +202,7 @@ class Survival:
         if distinct not in self._most:
             self._most.add(distinct, self._relocation.inference.most(distinct))
         most = self._most[distinct]
-        return most is not None and places.slots(most).suffice(len(needs), skipped)
+        return most is not None and rest.places.slots(most).suffice(len(needs), rest.skipped)
 
     def _is_hopeless(
         self, places: Places, domain: Domain, needs: Needs, unplaced: Mapping[str, object]
@@ -243,7 +219,7 @@ class Survival:
             return True
         asked = Counter[str]()
         for of_consumer in wanted.values():
-            asked.update(of_consumer[0].totals)
+            asked.update(of_consumer[0].request.totals)
         for root_id in domain.roots:
             free.subtract(free_of(self._snapshot.tree(root_id)))
         for root_id in {
@@ -253,9 +229,7 @@ class Survival:
             free.update(free_of(places.snapshot.tree(root_id)))
         return any(amount > free[name] for name, amount in asked.items())
 
-    def _is_short(
-        self, places: Places, domain: Domain, needs: Mapping[str, tuple[Need, ...]]
-    ) -> bool:
+    def _is_short(self, places: Places, domain: Domain, needs: NeedsOf) -> bool:
         """True if consumers fit only few trees, and these certainly lack room for all of them."""
         if not _are_few(places, needs):
             return False
@@ -267,7 +241,7 @@ class Survival:
         }
         wanted = [
             Wanted(
-                {n: a for n, a in of_consumer[0].totals.items() if n not in of_pools},
+                {n: a for n, a in of_consumer[0].request.totals.items() if n not in of_pools},
                 number,
                 frozenset().union(*[places.fitting(need).candidates for need in of_consumer])
                 - domain.roots,
@@ -291,7 +265,7 @@ def _fit_alone(places: Places, wanted: Set[tuple[Need, ...]], lost: Set[int]) ->
     )
 
 
-def _are_few(places: Places, needs: Mapping[str, tuple[Need, ...]]) -> bool:
+def _are_few(places: Places, needs: NeedsOf) -> bool:
     """True if each need fits only few trees.
 
     :raises BudgetSpent: the budget is spent

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Index of the trees of a snapshot by the traits of their members, for rare traits."""
 
-from __future__ import annotations
-
 from array import array
 from collections import defaultdict
 

@@ -35,6 +35,7 @@ from placement_insight.history import statements
 from placement_insight.history.keeper import ChangeHistory
 from placement_insight.history.sink import HistorySink
 from placement_insight.history.statements import ChangeOrigin, ChangeRow
+from placement_insight.statements import RowPage
 
 ON = {
     ('history', 'enabled'): True,
@@ -137,10 +138,10 @@ def test_rows_since_a_time_are_found_whatever_the_clocks(database: Database) -> 
     fill(database, [9, 5, 1, 3, 0, 8, 2])
     since = NOW - datetime.timedelta(days=3)
     with database.engine.begin() as connection:
-        rows = statements.list_rows(connection, {}, since, None, 10)
+        rows = statements.list_rows(connection, {}, RowPage(since, None, 10))
         tomorrow = NOW + datetime.timedelta(days=1)
         with statements_of(database.engine) as seen:
-            assert statements.list_rows(connection, {}, tomorrow, None, 10) == []
+            assert statements.list_rows(connection, {}, RowPage(tomorrow, None, 10)) == []
     assert [(NOW - row.at).days for row in rows] == [2, 0, 3, 1]
     # Without any, the table is not read.
     assert len(seen) == 1

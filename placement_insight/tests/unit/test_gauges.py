@@ -6,7 +6,7 @@ import pathlib
 import pytest
 
 from placement.metrics.named_files import UnusableFile
-from placement_insight.named_requests import read_requests
+from placement_insight.query_text import read_requests
 
 
 @pytest.fixture

@@ -208,7 +208,7 @@ def test_nearest_trees_miss_least(question: tuple) -> None:
             (name,), asked = one.condition.names, one.condition.asked
             assert asked is not None
             assert not oracle.fits(row, name, asked)
-            capacity, used = one.inventory
+            capacity, used = one.provider.inventory(name)
             inventory = row.inventories[name]
             assert (used, capacity.total) == (inventory.used, inventory.total)
     assert told_failures == expected[:5]
@@ -264,5 +264,5 @@ def test_cause_does_not_contradict_the_verdict(question: tuple) -> None:
         assert (
             isinstance(cause, str)
             or cause.group is None
-            or (cause.condition.reason == Refusal.USED)
+            or (cause.step.condition.reason == Refusal.USED)
         )

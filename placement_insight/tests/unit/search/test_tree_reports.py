@@ -52,9 +52,11 @@ def test_subtree_is_that_which_lacks_least(
 ) -> None:
     (nearest,) = explain_request(cloud(*providers), parse(query)).nearest
     assert [one.reason for one in nearest.failed] == ['subtree']
-    assert [
-        (one.provider.uuid, one.condition.suffix, one.free) for one in nearest.missing
-    ] == missing
+    found = []
+    for one in nearest.missing:
+        capacity, used = one.provider.inventory(one.condition.names[0])
+        found.append((one.provider.uuid, one.condition.suffix, capacity.ceiling - used))
+    assert found == missing
     assert nearest.subtree is not None
     assert nearest.subtree.top == top
     assert [words_in_group(one) for one in nearest.subtree.failed] == failed

@@ -342,7 +342,7 @@ def test_nothing_is_left_unsaid() -> None:
         for amount in (2, 1, 1):
             need = inference.of({lost: {'VCPU': amount}}, {lost}).by_amounts
             assert need is not None
-            filling.fill(need, 1)
+            filling.fill(need)
         for name, request in REQUESTS.items():
             counted = survival.left[name]
             now = capacity_of(filling.snapshot, request).now
