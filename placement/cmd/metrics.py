@@ -7,7 +7,7 @@ cloud. Prometheus then needs no access to the API, and a scrape takes no thread 
 
 import argparse
 import contextlib
-import signal
+import functools
 import sys
 from collections.abc import Iterator, Sequence
 from threading import Thread
@@ -15,7 +15,7 @@ from wsgiref.simple_server import WSGIServer
 
 from placement import conf as configuration
 from placement import extension
-from placement.cmd.web_server import MAX_PORT, CannotListen, CannotServe
+from placement.cmd.web_server import MAX_PORT, CannotListen, CannotServe, run_until_signal
 from placement.conf import ConfigOpts
 from placement.db.engine import failures
 from placement.db.engine.database import Database
@@ -37,16 +37,7 @@ _MAX_WAITING = 16
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until a signal arrives; return the exit status."""
     options = _parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        _serve(options)
-    except KeyboardInterrupt:
-        pass
-    except CannotServe as reason:
-        print(f'{NAME}: {reason}', file=sys.stderr)
-        return 1
-    print(f'{NAME}: stopped', flush=True)
-    return 0
+    return run_until_signal(NAME, functools.partial(_serve, options))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -152,16 +152,8 @@ def run(program: Program, arguments: Sequence[str] | None) -> int:
     """Run the service of a program until a signal arrives; return the exit status."""
     options = parser(program).parse_args(arguments)
     say = functools.partial(print, f'{program.name}:', flush=True)
-    web_server.interrupt()
-    try:
-        _serve(program, options, say)
-    except KeyboardInterrupt:
-        pass
-    except CannotServe as reason:
-        print(f'{program.name}: {reason}', file=sys.stderr)
-        return 1
-    say('stopped')
-    return 0
+    work = functools.partial(_serve, program, options, say)
+    return web_server.run_until_signal(program.name, work)
 
 
 def parser(program: Program) -> argparse.ArgumentParser:

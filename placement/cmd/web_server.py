@@ -7,10 +7,11 @@ import logging
 import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 from wsgiref.types import WSGIApplication
 
 import waitress
@@ -125,14 +126,24 @@ class _Channel(HTTPChannel):
     parser_class = BoundedParser
 
 
+def run_until_signal(name: str, work: Callable[[], None]) -> int:
+    """Run the work of a command until a signal arrives; return the exit status."""
+    interrupt()
+    try:
+        work()
+    except KeyboardInterrupt:
+        pass
+    except CannotServe as reason:
+        print(f'{name}: {reason}', file=sys.stderr)
+        return 1
+    print(f'{name}: stopped', flush=True)
+    return 0
+
+
 def interrupt() -> None:
     """Make signals raise `KeyboardInterrupt` in the main thread."""
     for number in ENDING:
-        signal.signal(number, _interrupt)
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
+        signal.signal(number, signal.default_int_handler)
 
 
 def serve(
