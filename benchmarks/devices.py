@@ -355,16 +355,6 @@ def share(parts: Parts) -> str:
     return f'{refused} of {asked} ({100 * refused / max(asked, 1):.1f} % ± {error:.1f})'
 
 
-def chosen(words: Sequence[str]) -> list[tuple[str, str]]:
-    """The cases and weighers that words choose, or all."""
-    return [
-        (name, weigher)
-        for name in CASES
-        for weigher in WEIGHERS
-        if not words or any(word in f'{name}, {weigher}' for word in words)
-    ]
-
-
 def refusals(seeds: int, steps: int, words: Sequence[str], python: str | None) -> None:
     """Print a line for each case and each weigher, with a column for each order."""
 
