@@ -389,7 +389,11 @@ def test_migration_is_not_bounded_by_the_timeouts(url: str) -> None:
 @on_mysql
 def test_settings_of_the_server_change_no_answer(url: str) -> None:
     """Change session settings that an operator may have configured for the whole server."""
-    settings = 'completion_type=1, tx_read_only=1, sql_select_limit=1, sql_safe_updates=1'
+    names = "SHOW VARIABLES WHERE Variable_name IN ('tx_read_only', 'transaction_read_only')"
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        read_only = connection.scalar(sa.text(names))
+    settings = f'completion_type=1, {read_only}=1, sql_select_limit=1, sql_safe_updates=1'
     options = {'connection_parameters': f'init_command=SET SESSION {settings}'}
     with connected(url, **options) as client:
         clouds.build((clouds.Provider('one', {'VCPU': 1}), clouds.Provider('two')), client)
