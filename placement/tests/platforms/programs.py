@@ -101,7 +101,8 @@ def pooled(suite: Suite, url: str, mode: str, options: str) -> Iterator[str]:
     kind = type('Pgbouncer', (PgbouncerInSuite,), {'suite': suite})
     with installation.directory() as directory:
         shutil.chown(directory, 'nobody')
-        pooler = kind(directory, url, options, mode, 20)
+        # No less than the threads of all workers of a test, which a session each keeps.
+        pooler = kind(directory, url, options, mode, 60)
         try:
             pooler.start()
             yield pooler.url.render_as_string(hide_password=False)
