@@ -223,7 +223,7 @@ def counts(report: pathlib.Path) -> tuple[int, int, int]:
 def run(name: str, upstream: str, only: str, is_recorded: bool) -> int:
     """Run the tests of a platform and record them; how many failed."""
     suite, start = PLATFORMS[name]
-    failures = 0
+    failures, begun_at = 0, commit()
     with start(suite, upstream) as running, tempfile.TemporaryDirectory() as directory:
         for number, tests in enumerate(running.tests):
             if only not in tests.name:
@@ -235,7 +235,7 @@ def run(name: str, upstream: str, only: str, is_recorded: bool) -> int:
             failures += failed
             ran = record.Run(
                 name, running.versions, tests.name,
-                datetime.datetime.now(datetime.UTC).date().isoformat(), commit(),
+                datetime.datetime.now(datetime.UTC).date().isoformat(), begun_at,
                 f'make platforms PLATFORMS={name}', passed, failed, skipped,
             )  # fmt: skip
             print(f'    {passed} passed, {failed} failed, {skipped} skipped', flush=True)
