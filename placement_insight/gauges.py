@@ -106,7 +106,7 @@ def _values(capacity: RequestCapacity) -> Sequence[int]:
 _PROMISE_NUMBERS = (
     ('placement_promise_consumers', 'Consumers for which room is promised.'),
     ('placement_promise_room', 'Consumers that could be claimed now, at least.'),
-    ('placement_promise_slack', 'Room beyond what is promised; negative where less is there.'),
+    ('placement_promise_slack', 'Room beyond the promised count; negative if there is less.'),
 )
 _PROMISE_STATE = (
     ('placement_promise_state', '1 for the state of the promise, 0 for the others.'),
@@ -156,7 +156,7 @@ _DOMAINS = (
 class FailureDomains:
     """The gauge of hosts that the cloud can lose, recomputed at intervals.
 
-    It is that of the last computation; empty before the first one, and after a failed one.
+    Empty before the first computation, and after one that failed.
     """
 
     def __init__(self, snapshots: SnapshotKeeper) -> None:

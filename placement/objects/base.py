@@ -48,15 +48,14 @@ def complete(
     They may be missing after the database of a running worker was recreated or restored.
     """
 
-    @in_transaction(Mode.READ)
-    def found_in(context: RequestContext) -> Found:
-        return read(context.connection)
+    def run() -> Found:
+        return context.transaction(Mode.READ, lambda: read(context.connection), complete.__name__)
 
-    found = found_in(context)
+    found = run()
     if not context.is_in_transaction and lacks(found):
         database = context.database
         database.retry(lambda: standard_names.sync(database), 'standard_names.sync')
-        found = found_in(context)
+        found = run()
     return found
 
 

@@ -27,9 +27,9 @@ class FunnelStep(NamedTuple):
 class TurnedAway(NamedTuple):
     """The reason for no candidates: the condition that turned away the last trees.
 
-    It is that of `step`, after `examined` trees out of `of` were looked at. `group` has the
-    condition, None for one on all groups or on roots. `before` has the conditions that turned away
-    other trees before, with their numbers.
+    `step` has the condition; `examined` of `of` trees were looked at. `group` is the group with
+    the condition, None for a condition on all groups or on roots. `before` has the conditions that
+    turned away other trees before, with their numbers.
     """
 
     step: FunnelStep

@@ -122,7 +122,7 @@ class PromisedRoom:
     ) -> int:
         """Return the count of a tree, the most that it may be if it is not decided (`decides`).
 
-        The usage is that of the tree unless `used` is given; `taken` is added to it.
+        `used` replaces the usage of the tree; `taken` is added to it.
         """
         places = self._places_in(tree.shape.structure).of_class
         used, kinds = tree.usage if used is None else used, tree.shape.kinds

@@ -51,8 +51,7 @@ connection_parameters = {parameters}
 class NodeBalancer(servers.Process):
     """haproxy before the nodes of a cluster, as each controller has one.
 
-    It asks the node number `first` as long as that one answers, each at its own port or, if there
-    are poolers, at that of its pooler.
+    Connections lead to node number `first` while it answers; with `poolers`, through its pooler.
     """
 
     environ: Mapping[str, str] = {'PATH': os.environ['PATH']}
@@ -123,8 +122,8 @@ class Controller(servers.Uwsgi):
     def environ(self) -> Mapping[str, str]:
         """The environment that makes its clock wrong.
 
-        The monotonic clock is as wrong, which changes no interval: with it as it is, faketime has
-        each `time.sleep` fail.
+        The monotonic clock is shifted as well, which changes no interval: otherwise faketime makes
+        `time.sleep` fail.
         """
         if not self.clock:
             return super().environ

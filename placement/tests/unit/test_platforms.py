@@ -116,7 +116,7 @@ def test_a_clone_follows_the_commits_of_a_repository(tmp_path: pathlib.Path) -> 
     for text in ('first', 'second'):
         (repository / 'file').write_text(text)
         git('add', 'file', at=repository)
-        author = ('-c', 'user.name=somebody', '-c', 'user.email=somebody@example.org')
+        author = ('-c', 'user.name=tester', '-c', 'user.email=tester@example.org')
         git(*author, 'commit', '--quiet', '--message', text, at=repository)
 
         clone_at(git('rev-parse', '--short=10', 'HEAD', at=repository), repository, clone)
