@@ -11,8 +11,8 @@ from placement.db.engine import failures
 from placement.db.engine.causes import Cause
 
 
-def execute(connection: sa.Connection, text: str, **options: Any) -> None:
-    """Execute statements that begin a transaction; the driver's cursor takes the options.
+def execute(connection: sa.Connection, text: str) -> None:
+    """Execute statements that begin a transaction.
 
     Once more through SQLAlchemy if that fails, which wraps the error and forgets lost connections.
     Beginning every transaction through SQLAlchemy would make each claim slower. A lock is waited
@@ -23,7 +23,7 @@ def execute(connection: sa.Connection, text: str, **options: Any) -> None:
     driver_connection: Any = connection.connection.dbapi_connection
     try:
         with contextlib.closing(driver_connection.cursor()) as cursor:
-            cursor.execute(text, **options)
+            cursor.execute(text)
     except connection.dialect.loaded_dbapi.Error as error:
         if failures.cause_of(error) is Cause.TIMEOUT:
             raise db_errors.DBError(error) from error

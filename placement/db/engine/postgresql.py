@@ -4,10 +4,10 @@
 A pooler such as pgbouncer gives each transaction another connection to the server. Settings and
 prepared statements of a session would be missing in the next transaction, and affect other
 clients. So each transaction sets its parameters in the round trip that begins it, and statements
-are not prepared unless the URL says so.
+are never prepared: psycopg numbers their names, so that a name may execute the statement of
+another worker.
 """
 
-import contextlib
 from typing import Any
 
 import sqlalchemy as sa
@@ -28,43 +28,36 @@ _PREPARE = 'prepare_threshold'
 def prepare(engine: sa.Engine, bounds: Timeouts) -> None:
     """Prepare the connections and transactions of an engine.
 
-    :raises sqlalchemy.exc.ArgumentError: `prepare_threshold` in the URL is not a number
+    :raises sqlalchemy.exc.ArgumentError: the URL has `prepare_threshold`
     """
+    if _PREPARE in engine.url.query:
+        raise sa.exc.ArgumentError(
+            f'Remove {_PREPARE} from the URL of the database. Behind a pooler, prepared '
+            'statements of different workers have the same names'
+        )
     driver = engine.url.get_driver_name()
     if driver == 'psycopg':
         _connect_with_psycopg(engine, bounds.response)
     text = _BEGIN.get(driver, _BEGIN['psycopg2'])
-    # PostgreSQL cannot prepare two statements together.
-    unprepared = {'prepare': False} if driver == 'psycopg' else {}
 
     @sa.event.listens_for(engine, 'begin')
     def begin_transaction(connection: sa.Connection) -> None:
         options = connection.get_execution_options()
         seconds = options.get(LOCK_TIMEOUT, bounds.lock)
-        begin_statement.execute(connection, text.format(seconds), **unprepared)
+        begin_statement.execute(connection, text.format(seconds))
 
 
 def _connect_with_psycopg(engine: sa.Engine, response_timeout: int) -> None:
-    """Set the response timeout of connections, and the prepare threshold of the URL."""
+    """Set the response timeout of connections, and prepare no statements."""
     # Imported here because only services on PostgreSQL have the driver.
     from placement.db.engine.psycopg_connection import BoundedConnection
-
-    prepare_threshold = _prepare_threshold(engine.url)
 
     @sa.event.listens_for(engine, 'do_connect')
     def connect(
         _dialect: object, _record: object, args: Any, parameters: Any
     ) -> BoundedConnection:
         # Without `autocommit` psycopg would send a BEGIN of its own.
-        own = {_PREPARE: prepare_threshold, 'autocommit': True}
+        own = {_PREPARE: None, 'autocommit': True}
         connection = BoundedConnection.connect(*args, **{**parameters, **own})
         connection.response_timeout = response_timeout or None
         return connection
-
-
-def _prepare_threshold(url: sa.URL) -> int | None:
-    """Return the number of executions before psycopg prepares a statement; None for never."""
-    value = url.query.get(_PREPARE, 'none')
-    with contextlib.suppress(ValueError):
-        return None if str(value).lower() == 'none' else int(str(value))
-    raise sa.exc.ArgumentError(f'{_PREPARE} in the URL of the database is no number: {value}')

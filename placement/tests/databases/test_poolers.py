@@ -78,29 +78,17 @@ def work(client: Client, name: str) -> set[int]:
     return statuses
 
 
-def statuses_of_storm(url: str, parameters: str) -> set[int]:
-    """The statuses of all answers that clients of two workers get at once."""
-    options = {('placement_database', 'connection_parameters'): parameters}
-    with applications.serving(url, options) as one, applications.serving(url, options) as two:
+def test_claims_and_searches_succeed(url: str, caplog: pytest.LogCaptureFixture) -> None:
+    with applications.serving(url) as one, applications.serving(url) as two:
         clouds.build((clouds.Provider('host', {'VCPU': 1000}),), one)
         with concurrent.futures.ThreadPoolExecutor(THREADS) as threads:
             working = [
                 threads.submit(work, (one, two)[number % 2], f'server-{number}')
                 for number in range(THREADS)
             ]
-            return set().union(*(each.result() for each in working))
-
-
-def test_claims_and_searches_succeed(url: str, caplog: pytest.LogCaptureFixture) -> None:
-    assert statuses_of_storm(url, '') == {200, 204}
+            statuses = set().union(*(each.result() for each in working))
+    assert statuses == {200, 204}
     assert [record for record in caplog.records if record.exc_info] == []
-
-
-def test_statements_that_the_url_has_prepared_are_no_defect(url: str) -> None:
-    """A pooler that does not keep them apart loses them, and so some requests are refused."""
-    statuses = statuses_of_storm(url, 'prepare_threshold=0')
-    assert 500 not in statuses
-    assert {200, 204} <= statuses
 
 
 SETTINGS = sa.text(
