@@ -60,7 +60,7 @@ def cause_of(error: Exception) -> Cause | None:
 def is_of_database(error: Exception) -> bool:
     """True if the driver says that the database failed, and not that a statement is wrong."""
     *_, innermost = _chain(error)
-    return any(kind.__name__ in _OF_DATABASE for kind in type(innermost).__mro__)
+    return not _OF_DATABASE.isdisjoint(_class_names(innermost))
 
 
 def is_duplicate(error: Exception) -> bool:
@@ -91,6 +91,11 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = getattr(error, 'inner_exception', None) or getattr(error, 'orig', None)
 
 
+def _class_names(error: BaseException) -> list[str]:
+    """The names of the class of an error and of those it inherits from."""
+    return [kind.__name__ for kind in type(error).__mro__]
+
+
 def _by_code(error: BaseException) -> Cause | None:
     """Return the cause for the code of a driver's error."""
     code = getattr(error, 'sqlite_errorcode', None)
@@ -111,8 +116,9 @@ def _by_sqlite_code(code: int, message: str) -> Cause | None:
 def _by_sqlstate(error: BaseException) -> Cause | None:
     # psycopg and psycopg2 name it differently.
     sqlstate = getattr(error, 'sqlstate', getattr(error, 'pgcode', ''))
-    if sqlstate is None and type(error).__name__ == 'OperationalError':
-        # The client library reports a lost or refused connection without a state.
+    if sqlstate is None and 'OperationalError' in _class_names(error):
+        # The client library reports a lost or refused connection without a state, and psycopg one
+        # that was not made in time.
         is_too_large = _TOO_MANY_PARAMETERS in str(error)
         return Cause.VALUE if is_too_large else Cause.LOST_CONNECTION
     state = str(sqlstate)

@@ -20,6 +20,7 @@ from placement import errors
 from placement.db.engine import transactions
 from placement.db.engine.engines import create_engine
 from placement.db.engine.failures import DATABASE_ERRORS
+from placement.db.engine.timeouts import Timeouts
 from placement.db.mode import Mode
 from placement.db.schema import migration
 from placement.feed.keeper import SnapshotKeeper
@@ -313,7 +314,7 @@ def within(seconds: float) -> Iterator[None]:
 
 @on_servers
 def test_silent_server_is_answered_503_within_the_timeouts(
-    url: str, proxy: TcpProxy, monkeypatch: pytest.MonkeyPatch
+    url: str, proxy: TcpProxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Freeze a proxy that keeps its connections open, so that TCP detects no failure."""
     monkeypatch.setattr(transactions, 'MAX_RETRY_SECONDS', 1)
@@ -326,6 +327,20 @@ def test_silent_server_is_answered_503_within_the_timeouts(
                 assert client.send(method, path, body, version=NEWEST).status == 503
             assert client.send('GET', '/', version=NEWEST).status == 200
             proxy.thaw()
+    assert [record for record in caplog.records if record.exc_info] == []
+
+
+@on_servers
+def test_start_tries_a_silent_server_again(
+    url: str, proxy: TcpProxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    proxy.forward_to(url)
+    proxy.freeze()
+    bounds = Timeouts(connect=2, response=1)
+    with pytest.raises(DATABASE_ERRORS):
+        create_engine(proxy.url, max_retries=2, retry_interval=0, bounds=bounds)
+    proxy.thaw()
+    assert [record.args[0] for record in caplog.records if record.args] == [1]
 
 
 @on_servers

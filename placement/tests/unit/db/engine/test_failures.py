@@ -143,6 +143,8 @@ def test_code_of_sqlite_has_its_cause(code: int, cause: Cause) -> None:
         (raised(psycopg.errors.InternalError_()), None),
         (raised(psycopg.errors.DivisionByZero()), Cause.VALUE),
         (raised(psycopg.OperationalError('server closed the connection')), Cause.LOST_CONNECTION),
+        (raised(psycopg.errors.ConnectionTimeout('timeout expired')), Cause.LOST_CONNECTION),
+        (raised(psycopg.errors.CancellationTimeout('expired')), Cause.LOST_CONNECTION),
         (
             raised(psycopg.OperationalError('number of parameters must be between 0 and 65535')),
             Cause.VALUE,
