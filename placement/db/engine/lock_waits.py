@@ -3,7 +3,8 @@
 
 While some transaction, such as an operator's open session or a frozen worker, keeps a provider
 locked, every write of that provider would wait in the database, until no thread is left for other
-requests. So one thread of a process waits there for a row. The others wait here, read the row now
+requests. So one thread of a process waits there for a row, and with three threads or more one is
+left whatever the others wait for. The others wait here, read the row now
 and then, and are refused if no transaction has changed it for two seconds.
 
 A thread that waits here has no transaction. The database does not see such a wait: it would not
@@ -96,7 +97,7 @@ class LockWaits:
         `connect` opens connections for reads while the thread waits.
 
         :raises errors.DatabaseBusy: a thread with one of the rows is stuck, or all threads that
-            may lock rows are, which are all but one of the process
+            may lock rows are, which are all but one of three or more
         """
         try:
             return attempt()
@@ -206,7 +207,8 @@ class LockWaits:
         thread = threading.get_ident()
         others = [wait for owner, wait in self._waits.items() if owner != thread]
         before = [wait for wait in others if not wait.rows.isdisjoint(own.rows)]
-        has_room = len(others) < max(1, len(self._threads) - 1)
+        # Both of two threads, because a single locked row would stop all other writes.
+        has_room = len(others) < max(2, len(self._threads) - 1)
         return before or (() if has_room else others)
 
     def _note(self, wait: _Wait, state: object) -> None:

@@ -39,10 +39,10 @@ class Process:
     `generations` are those of the rows, and `read` lists the rows read so far.
     """
 
-    def __init__(self, stack: contextlib.ExitStack) -> None:
+    def __init__(self, stack: contextlib.ExitStack, threads: int = THREADS) -> None:
         self._stack = stack
         self._pools = [
-            stack.enter_context(futures.ThreadPoolExecutor(max_workers=1)) for _ in range(THREADS)
+            stack.enter_context(futures.ThreadPoolExecutor(max_workers=1)) for _ in range(threads)
         ]
         self.now = 0.0
         self.generations = dict[object, int]()
@@ -51,7 +51,7 @@ class Process:
         #: The threads with a transaction.
         self.transactions = set[int]()
         self.waits = LockWaits(lambda: self.now)
-        for thread in range(THREADS):
+        for thread in range(threads):
             self.lock(thread, f'of {thread} alone').result(TIMEOUT)
 
     def turn(self, row: str) -> contextlib.AbstractContextManager[None]:
@@ -133,6 +133,14 @@ def test_a_thread_waits_for_one_that_locks_the_same_row(process: Process) -> Non
     first.close()
     second.result(TIMEOUT)
     assert process.read == []
+
+
+def test_a_locked_row_stops_no_other_writes_of_two_threads() -> None:
+    with contextlib.ExitStack() as stack:
+        process = Process(stack, threads=2)
+        process.wait(0, 'host')
+        for _ in range(MAX_LOOKS):
+            process.lock(1, 'other').result(TIMEOUT)
 
 
 def test_threads_are_refused_once_the_row_has_stayed_the_same(process: Process) -> None:
