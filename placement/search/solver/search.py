@@ -2,7 +2,9 @@
 """One search in progress, and the filter of blocks in which it can find nothing."""
 
 import functools
+import hashlib
 import random
+import sys
 from collections import Counter
 from collections.abc import Container, Iterable
 from typing import NamedTuple
@@ -107,14 +109,19 @@ class Search:
 
     @functools.cached_property
     def kept_as(self) -> str:
-        """Key of the solutions cached on a tree: all parts of the request that determine them and
-        their order. Empty if none are cached."""
+        """Key of the solutions cached on a tree: a digest of all parts of the request that
+        determine them and their order. Empty if none are cached.
+
+        A digest, because a request may name thousands of aggregates; interned, because every tree
+        keeps the keys of several requests.
+        """
         request = self.request
         if not self.keeps_solutions:
             return ''
         rules = request.isolate, request.same_subtree, request.single_provider_per_tree
         roots = request.root_required, request.root_forbidden
-        return repr((request.groups, rules, roots, request.order, request.spread_classes))
+        parts = request.groups, rules, roots, request.order, request.spread_classes
+        return sys.intern(hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest())
 
     def layout(self, serving: tuple[int, ...]) -> Layout:
         """The layout in which the providers with these numbers serve the provider requests."""

@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from unittest import mock
+from uuid import UUID
 
 import hypothesis
 import pytest
@@ -252,6 +253,18 @@ def test_kept_solutions_end_with_the_tree() -> None:
     assert first(after, 'resources1=VGPU:2') == ['gpu2']
     assert first(snapshot, 'resources1=VGPU:2') == ['gpu1']
     assert after.tree(1) is not before
+
+
+def test_kept_solutions_of_all_trees_share_a_short_key() -> None:
+    """The names in a request may have 64 kB, and each tree keeps several requests."""
+    names = ','.join(str(UUID(int=number)) for number in range(100))
+    keys = []
+    for _ in range(2):
+        snapshot = devices(0, 1)
+        assert first(snapshot, f'resources1=VGPU:1&member_of1=!in:{names}') == ['gpu1']
+        keys += snapshot.tree(1).solutions
+    assert len(keys[0]) < 100
+    assert keys[0] is keys[1]
 
 
 def test_kept_solutions_are_those_of_an_order() -> None:
