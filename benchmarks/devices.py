@@ -29,17 +29,17 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
-from unittest import mock
 from urllib.parse import urlencode
 
 from benchmarks import clouds, services
 from benchmarks.client import Client
 from benchmarks.clouds.rows import snapshot_of
 from benchmarks.databases import temporary_database
-from benchmarks.metered import serving
 from benchmarks.report import columns
+from placement.microversions import NEWEST
 from placement.search.candidates import find_candidates
 from placement.search.model.request import CandidateRequest, Order, RequestGroup
+from placement.tests.functional.fixtures import applications
 from placement.tests.functional.fixtures.clouds import claim
 from placement.tests.functional.fixtures.databases import migrate
 from placement.tests.large_clouds import Cloud, load_as_rows
@@ -49,7 +49,6 @@ LEAST_FULL, MOST_FULL = 0.6, 0.85
 MEMORY = 1 << 10
 HOSTS = 20
 SCHEDULERS = 8
-ORDER = 'OS_PLACEMENT__ORDER_WITHIN_TREE'
 RANDOMIZE = 'OS_PLACEMENT__RANDOMIZE_ALLOCATION_CANDIDATES'
 
 
@@ -425,16 +424,17 @@ def cost(pairs: int, hosts: int = 1000) -> None:
             url = stack.enter_context(database)
             migrate(url)
             load_as_rows(url, used_hosts(hosts, gpus))
-            clients = []
-            for order in (Order.BY_ID, Order.PACKED):
-                stack.enter_context(mock.patch.dict(os.environ, {ORDER: order.value}))
-                clients.append(stack.enter_context(serving(url)))
+            # One service has both orders: two would differ by where their clouds are in memory.
+            service = stack.enter_context(applications.serving(url))
             for limit in (10, 1000):
                 times: list[list[float]] = [[], []]
                 for _ in range(pairs):
-                    for client, taken in zip(clients, times, strict=True):
+                    for order, taken in zip((Order.BY_ID, Order.PACKED), times, strict=True):
+                        service.configuration.set_override(
+                            'order_within_tree', order.value, 'placement'
+                        )
                         begin = time.process_time()
-                        client.get(f'{path}&limit={limit}')
+                        service.send('GET', f'{path}&limit={limit}', version=NEWEST)
                         taken.append((time.process_time() - begin) * 1000)
                 before, after = map(statistics.median, times)
                 ratio = statistics.median(b / a for a, b in zip(*times, strict=True))
