@@ -147,8 +147,10 @@ def _gaps(
         if one.is_acknowledged and calm.begun <= one.ended <= calm.ended
     )
     for begun, ended in itertools.pairwise([calm.begun, *times, calm.ended]):
+        if ended - begun <= stall:
+            continue
         refused = sum(begun <= one.begun and one.ended <= ended for one in writes)
-        if ended - begun > stall and refused >= tried:
+        if refused >= tried:
             yield f'{what} was acknowledged for {ended - begun:.1f} s without a fault'
 
 
