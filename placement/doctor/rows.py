@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A check of the rows: dangling references, missing values, uuids in capital letters."""
+"""A check of the rows: dangling references, circles, missing values, uuids in capital letters."""
 
 from collections.abc import Mapping
 
@@ -12,6 +12,10 @@ _MOVE = (
     'PUT /resource_providers/{uuid} with its name and the parent_provider_uuid that it should '
     'have, or null, parents before children'
 )
+_MOVE_OUT = (
+    'PUT /resource_providers/{uuid} of microversion 1.37 with its name and '
+    'parent_provider_uuid: null, then with the parent that it should have'
+)
 _MIGRATE = 'run "placement-manage db online_data_migrations"'
 _RESTORE = 'insert the missing row from a backup, or DELETE /allocations/{consumer uuid}'
 _SET_UUID = 'run "placement-manage provider set-uuid" with the uuid as it is, and in lower case'
@@ -23,6 +27,8 @@ REMEDIES: Mapping[str, str] = {
     'providers whose parent does not exist': _MOVE,
     'providers whose root does not exist': _MOVE,
     'providers without a root': _MIGRATE,
+    'providers whose root is not that of their parent': _MOVE_OUT,
+    'providers that are below themselves': _MOVE_OUT,
     'providers without a name': 'PUT /resource_providers/{uuid} with a name',
     'providers without a generation': 'set it to 0 by SQL',
     'providers whose uuid has capital letters': _SET_UUID,

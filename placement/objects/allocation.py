@@ -76,13 +76,14 @@ class Allocation(base.Timestamped):
     """The amount of one class of one provider that a consumer holds."""
 
     # Version 1.0: Initial version
-    VERSION = '1.0'
+    # Version 1.1: `used` may be negative, as repairs by hand leave it
+    VERSION = '1.1'
 
     fields = {
         'provider_uuid': fields.StringField(),
         'provider_generation': fields.IntegerField(),
         'resource_class': fields.StringField(),
-        'used': fields.NonNegativeIntegerField(),
+        'used': fields.IntegerField(),
     }
 
     provider_uuid: str

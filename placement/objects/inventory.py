@@ -42,15 +42,16 @@ class Inventory(base.Timestamped):
     """The inventory of one resource class of one provider."""
 
     # Version 1.0: Initial version
-    VERSION = '1.0'
+    # Version 1.1: Numbers may be negative, as repairs by hand leave them
+    VERSION = '1.1'
 
     fields = {
         'resource_class': fields.StringField(),
-        'total': fields.NonNegativeIntegerField(),
-        'reserved': fields.NonNegativeIntegerField(),
-        'min_unit': fields.NonNegativeIntegerField(),
-        'max_unit': fields.NonNegativeIntegerField(),
-        'step_size': fields.NonNegativeIntegerField(),
+        'total': fields.IntegerField(),
+        'reserved': fields.IntegerField(),
+        'min_unit': fields.IntegerField(),
+        'max_unit': fields.IntegerField(),
+        'step_size': fields.IntegerField(),
         'allocation_ratio': fields.FloatField(),
     }
 

@@ -325,7 +325,7 @@ def _check_unique(connection: Connection, uuid: str, name: str) -> None:
 
 
 def _subtree(provider_id: int, members: Sequence[Row]) -> set[int]:
-    """The ids of a provider and its descendants."""
+    """The ids of a provider and its descendants, of which rows by hand may make it one itself."""
     children: dict[int, list[int]] = {}
     for member in members:
         children.setdefault(member.parent_provider_id, []).append(member.id)
@@ -333,6 +333,7 @@ def _subtree(provider_id: int, members: Sequence[Row]) -> set[int]:
     remaining = [provider_id]
     while remaining:
         member_id = remaining.pop()
-        subtree.add(member_id)
-        remaining.extend(children.get(member_id, ()))
+        if member_id not in subtree:
+            subtree.add(member_id)
+            remaining.extend(children.get(member_id, ()))
     return subtree

@@ -21,11 +21,12 @@ class Usage(base.PlacementObject):
     """The amount of one resource class that consumers of one type use."""
 
     # Version 1.0: Initial version
-    VERSION = '1.0'
+    # Version 1.1: `used` may be negative, as repairs by hand leave it
+    VERSION = '1.1'
 
     fields = {
         'resource_class': fields.StringField(),
-        'used': fields.NonNegativeIntegerField(),
+        'used': fields.IntegerField(),
         'consumer_type': fields.StringField(nullable=True),
         'consumer_count': fields.NonNegativeIntegerField(),
     }

@@ -206,7 +206,10 @@ def summed(connection: Connection, snapshot: Snapshot, rows: Sequence[Row]) -> l
 
     :raises FeedBypassed: the snapshot lacks one
     """
-    trees = [snapshot.tree(root_id) for root_id in ids_in(snapshot, rows)]
+    try:
+        trees = [snapshot.tree(row.id) for row in rows]
+    except KeyError as error:
+        raise FeedBypassed from error
     sums = list(map(sums_of, trees))
     fullest = {of_tree.fullest.provider for of_tree in sums if of_tree.fullest is not None}
     names = {row.uuid: row.name for row in rows}

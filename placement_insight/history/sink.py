@@ -182,7 +182,10 @@ def _providers(connection: Connection, changes: Changes, owner: Owner) -> Iterat
     }
     states = statements.read_states(connection, unread) if unread else {}
     for provider_id, change in kept.items():
-        yield _provider(change, states.get(provider_id), owner)
+        current = states.get(provider_id)
+        # A provider that was deleted by hand has neither; allocations of it can be released.
+        if change.uuid is not None or current is not None:
+            yield _provider(change, current, owner)
 
 
 def _provider(change: ProviderChange, current: ProviderState | None, owner: Owner) -> ChangeRow:

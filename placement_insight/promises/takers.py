@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from placement.db.rows import Connection, Row
 from placement.db.statements import providers
+from placement.feed.keeper import FeedBypassed
 from placement.search.model.provider import InventoryRow
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
@@ -79,9 +80,14 @@ NONE = Takers(Count.exactly(0))
 
 
 def read_past(connection: Connection, snapshot: Snapshot) -> Past:
-    """Read the changes that led to a snapshot, in a transaction of its moment."""
+    """Read the changes that led to a snapshot, in a transaction of its moment.
+
+    :raises FeedBypassed: the snapshot has a provider that does not exist
+    """
     newest = RowPage(None, None, MAX_ROWS)
-    rows = statements.list_rows(connection, {'kind': str(SubjectKind.PROVIDER)}, newest)
+    listed = statements.list_rows(connection, {'kind': str(SubjectKind.PROVIDER)}, newest)
+    # Earlier versions wrote rows without uuid, of providers that were deleted by hand before.
+    rows = [row for row in listed if row.uuid is not None]
     known = _Known(connection, snapshot, rows)
     by_request: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
@@ -228,10 +234,15 @@ def _state(row: Row) -> dict[str, Any]:
 def _generations(
     connection: Connection, snapshot: Snapshot, uuids: Iterable[str]
 ) -> Mapping[str, int]:
-    """Return the generations of the providers that are still there, by uuid."""
+    """Return the generations of the providers that are still there, by uuid.
+
+    :raises FeedBypassed: one of them does not exist
+    """
     found = [provider for provider in map(snapshot.find_by_uuid, uuids) if provider]
     rows = providers.list_generations(connection, ids=[provider.id for provider in found])
     by_id = {row.id: row.generation for row in rows}
+    if len(by_id) < len(found):
+        raise FeedBypassed
     return {provider.uuid: by_id[provider.id] for provider in found}
 
 

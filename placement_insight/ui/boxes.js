@@ -33,7 +33,9 @@ export const HUES = 8;
  * @returns {Child}
  */
 export function box(provider, tree, holding, above = '') {
-  const children = tree.filter((one) => one.parent_provider_uuid === provider.uuid);
+  // Rows by hand may put a provider below itself.
+  const others = tree.filter((one) => one.uuid !== provider.uuid);
+  const children = others.filter((one) => one.parent_provider_uuid === provider.uuid);
   children.sort((a, b) => byName(a.name, b.name));
   const isDisabled = provider.traits.includes(DISABLED);
   const bars = barsOf([provider], holding);
@@ -45,9 +47,9 @@ export function box(provider, tree, holding, above = '') {
       traitsOf(provider)),
     bars.length > 0 && h('dl', {class: 'holdings'}, bars.map(([name, bar]) => holdings(name, bar, holding, inventoryWords(name, provider)))),
     bars.length === 0 && children.length === 0 && h('p', {class: 'quiet'}, 'No inventory of its own.'),
-    children.length > 0 && h('div', {class: 'boxes'}, groupsOf(children, tree).map((group) => (
-      isFolded(group, tree, holding) ? fold(group, holding, provider.name)
-        : group.map((one) => box(one, tree, holding, provider.name))))));
+    children.length > 0 && h('div', {class: 'boxes'}, groupsOf(children, others).map((group) => (
+      isFolded(group, others, holding) ? fold(group, holding, provider.name)
+        : group.map((one) => box(one, others, holding, provider.name))))));
 }
 
 /** The name of a provider without that of its parent.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows that the API cannot write: dangling references, missing values, uuids in capital letters.
+"""Rows that the API cannot write: dangling references, circles, missing values, capital letters.
 
 Specification: data_model, "Providers without a tree, and columns without a value".
 """
@@ -50,10 +50,37 @@ def _in_capitals(uuid: Column) -> Statement:
     return sa.select(uuid).where(sa.func.replace(uuid, sa.func.lower(uuid), '') != '')
 
 
+def _below_themselves() -> Statement:
+    """Select the providers that lie in a circle of parents."""
+    child, parent = resource_providers.alias(), resource_providers.alias()
+    has_child = sa.select(child.c.id).where(child.c.parent_provider_id == _provider_id).exists()
+    columns = _provider_id, resource_providers.c.parent_provider_id.label('above')
+    first = sa.select(*columns).where(columns[1].is_not(None), has_child)
+    upwards = first.cte('upwards', recursive=True)
+    next_above = sa.select(upwards.c.id, parent.c.parent_provider_id).where(
+        parent.c.id == upwards.c.above, parent.c.parent_provider_id.is_not(None)
+    )
+    # UNION leaves out what it has already, so it ends in a circle too.
+    upwards = upwards.union(next_above)
+    return sa.select(_provider).where(
+        _provider_id == upwards.c.id, upwards.c.id == upwards.c.above
+    )
+
+
+def _of_another_root() -> Statement:
+    """Select the providers whose root is not that of their parent."""
+    parent = resource_providers.alias()
+    return sa.select(_provider).where(
+        parent.c.id == resource_providers.c.parent_provider_id,
+        parent.c.root_provider_id != resource_providers.c.root_provider_id,
+    )
+
+
 _provider = resource_providers.c.uuid
 _provider_id = resource_providers.c.id
 
-#: The rows of each kind, by message. Each looks up every row of one table by a key of another.
+#: The rows of each kind, by message. Each looks up every row of one table by a key of another,
+#: and for circles of parents also what is above the providers in the middle of trees.
 STATEMENTS: Mapping[str, Statement] = {
     'providers whose parent does not exist': _without(
         _provider, resource_providers.c.parent_provider_id, _provider_id
@@ -64,6 +91,8 @@ STATEMENTS: Mapping[str, Statement] = {
     'providers without a root': sa.select(_provider).where(
         resource_providers.c.root_provider_id.is_(None)
     ),
+    'providers whose root is not that of their parent': _of_another_root(),
+    'providers that are below themselves': _below_themselves(),
     'providers without a name': sa.select(_provider).where(resource_providers.c.name.is_(None)),
     'providers without a generation': sa.select(_provider).where(
         resource_providers.c.generation.is_(None)

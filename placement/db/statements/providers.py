@@ -143,7 +143,9 @@ def lock_trees(connection: sa.Connection, root_ids: Collection[int]) -> Sequence
 
 def has_children(connection: sa.Connection, provider_id: int) -> bool:
     """True if the provider is the parent of any other."""
-    children = sa.select(providers.c.id).where(providers.c.parent_provider_id == provider_id)
+    children = sa.select(providers.c.id).where(
+        providers.c.parent_provider_id == provider_id, providers.c.id != provider_id
+    )
     return connection.execute(children.limit(1)).first() is not None
 
 

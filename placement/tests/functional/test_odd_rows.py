@@ -36,12 +36,16 @@ MISSING = 999_999
 PROVIDER = f"WHERE uuid = '{ODD}'"
 CONSUMER = f"WHERE uuid = '{CONSUMERS[1]}'"
 ID = f'(SELECT id FROM (SELECT id FROM resource_providers {PROVIDER}) AS odd)'
+HOST_ID = f"(SELECT id FROM (SELECT id FROM resource_providers WHERE uuid = '{HOST}') AS host)"
 ROWS: Mapping[str, str] = {
     'missing parent': f'UPDATE resource_providers SET parent_provider_id = {MISSING} {PROVIDER}',
     'missing root': f'UPDATE resource_providers SET root_provider_id = {MISSING} {PROVIDER}',
     'missing parent and root': 'UPDATE resource_providers SET '
     f'parent_provider_id = {MISSING}, root_provider_id = {MISSING} {PROVIDER}',
     'root without a number': f'UPDATE resource_providers SET root_provider_id = NULL {PROVIDER}',
+    'parent in another tree': 'UPDATE resource_providers SET '
+    f'parent_provider_id = {HOST_ID} {PROVIDER}',
+    'parent of itself': f'UPDATE resource_providers SET parent_provider_id = id {PROVIDER}',
     'provider without a generation': f'UPDATE resource_providers SET generation = NULL {PROVIDER}',
     'provider without a name': f'UPDATE resource_providers SET name = NULL {PROVIDER}',
     'provider without times': 'UPDATE resource_providers SET created_at = NULL, '
@@ -65,6 +69,18 @@ ROWS: Mapping[str, str] = {
     'missing consumer type': f'UPDATE consumers SET consumer_type_id = {MISSING} {CONSUMER}',
     'consumer without allocations': 'DELETE FROM allocations '
     f"WHERE consumer_id = '{CONSUMERS[1]}'",
+    'negative total': f'UPDATE inventories SET total = -5 WHERE resource_provider_id = {ID}',
+    'negative reserved': f'UPDATE inventories SET reserved = -5 WHERE resource_provider_id = {ID}',
+    'negative units': 'UPDATE inventories SET min_unit = -1, max_unit = -1, step_size = -1 '
+    f'WHERE resource_provider_id = {ID}',
+    'units of zero': 'UPDATE inventories SET min_unit = 0, max_unit = 0, step_size = 0 '
+    f'WHERE resource_provider_id = {ID}',
+    'negative ratio': 'UPDATE inventories SET allocation_ratio = -2.0 '
+    f'WHERE resource_provider_id = {ID}',
+    'negative allocation': 'UPDATE allocations SET used = -3 '
+    f"WHERE consumer_id = '{CONSUMERS[1]}'",
+    'negative generation': f'UPDATE resource_providers SET generation = -7 {PROVIDER}',
+    'negative generation of a consumer': f'UPDATE consumers SET generation = -7 {CONSUMER}',
     'allocation without inventory': f'DELETE FROM inventories WHERE resource_provider_id = {ID}',
     'names without times': 'UPDATE traits SET created_at = NULL, updated_at = NULL',
     'classes without times': 'UPDATE resource_classes SET created_at = NULL, updated_at = NULL',
@@ -81,6 +97,8 @@ FINDINGS: Mapping[str, tuple[str, ...]] = {
         '1 providers whose root does not exist',
     ),
     'root without a number': ('1 providers without a root',),
+    'parent in another tree': ('1 providers whose root is not that of their parent',),
+    'parent of itself': ('1 providers that are below themselves',),
     'provider without a generation': ('1 providers without a generation',),
     'provider without a name': ('1 providers without a name',),
     'provider in capitals': ('1 providers whose uuid has capital letters',),
@@ -180,9 +198,10 @@ def test_nothing_that_reads_fails_for_an_odd_row(
 
 
 ORPHANS = ('missing parent', 'missing root', 'missing parent and root', 'root without a number')
+WRONG_PARENTS = ('parent in another tree', 'parent of itself')
 
 
-@pytest.mark.parametrize('odd', ORPHANS, indirect=True)
+@pytest.mark.parametrize('odd', [*ORPHANS, *WRONG_PARENTS], indirect=True)
 def test_a_provider_without_its_tree_is_searched_and_can_be_made_a_root(
     odd: tuple[Client, Mapping[str, Any]],
 ) -> None:
@@ -211,7 +230,7 @@ def test_a_warning_names_a_provider_without_its_tree(
     assert f'of 1 resource providers does not exist, among them {ODD} (cn2)' in warning
 
 
-@pytest.mark.parametrize('odd', ORPHANS, indirect=True)
+@pytest.mark.parametrize('odd', [*ORPHANS, *WRONG_PARENTS], indirect=True)
 def test_a_child_of_a_provider_without_its_tree_lies_below_it(
     odd: tuple[Client, Mapping[str, Any]],
 ) -> None:
@@ -225,7 +244,7 @@ def test_a_child_of_a_provider_without_its_tree_lies_below_it(
     assert answer.json['root_provider_uuid'] == ODD
 
 
-@pytest.mark.parametrize('odd', ORPHANS, indirect=True)
+@pytest.mark.parametrize('odd', [*ORPHANS, *WRONG_PARENTS], indirect=True)
 def test_a_provider_without_its_tree_takes_claims_and_can_be_deleted(
     odd: tuple[Client, Mapping[str, Any]],
 ) -> None:

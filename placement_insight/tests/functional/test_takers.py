@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
+import json
 import random
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement.db.schema.own_tables import change_history
+from placement.db.schema.tables import resource_providers
 from placement.microversions import NEWEST
 from placement.tests.functional.fixtures import applications, clouds
 from placement.tests.functional.fixtures.client import Answer, Client
@@ -226,10 +229,11 @@ def test_the_change_that_broke_a_promise_is_told_in_a_sentence(writer: Writer) -
     )
 
 
-def remove(service: applications.Service, statement: sa.Delete) -> None:
-    """Remove rows of the history."""
+def execute(service: applications.Service, *statements: sa.Executable) -> None:
+    """Execute statements past the service."""
     with service.engine.begin() as connection:
-        connection.execute(statement)
+        for statement in statements:
+            connection.execute(statement)
 
 
 def test_a_claim_of_shared_storage_alone(writer: Writer) -> None:
@@ -248,7 +252,7 @@ def test_a_claim_of_shared_storage_alone(writer: Writer) -> None:
 def test_what_the_history_does_not_know_is_not_guessed(
     writer: Writer, service: applications.Service
 ) -> None:
-    remove(service, sa.delete(change_history))
+    execute(service, sa.delete(change_history))
     generation = writer.provider('host0')['generation']
     body = {'resource_provider_generation': generation, 'traits': [DISABLED]}
     assert writer.write('PUT', f'/resource_providers/{uuid_of("host0")}/traits', body)
@@ -265,7 +269,7 @@ def test_a_change_without_a_row_ends_what_is_known(
         body = clouds.claim({uuid_of('host0'): {'VCPU': 2}}, None)
         assert writer.write('PUT', f'/allocations/{uuid_of(f"c{number}")}', body)
     second = list(writer.rooms)[1]
-    remove(service, sa.delete(change_history).where(change_history.c.request_id == second))
+    execute(service, sa.delete(change_history).where(change_history.c.request_id == second))
     known = [one['taken'] for one in writer.takers('cores')['takers'][:2]]
     assert known == [1, None]
 
@@ -292,3 +296,62 @@ def test_a_refused_promise_has_none(writer: Writer) -> None:
         'followed_to': None,
     }
     assert writer.send('GET', '/insight/promises/none/takers').status == 404
+
+
+def deletion(*names: str) -> sa.Delete:
+    """Delete providers as no request does."""
+    return sa.delete(resource_providers).where(
+        resource_providers.c.uuid.in_([uuid_of(name) for name in names])
+    )
+
+
+def test_a_provider_that_was_deleted_past_the_feed_is_noticed(
+    writer: Writer, service: applications.Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    body = clouds.claim({uuid_of('host1'): {'VCPU': 3}}, None)
+    assert writer.write('PUT', f'/allocations/{uuid_of("c")}', body)
+    before = writer.takers('cores')
+
+    execute(service, deletion('gpu1'))
+
+    assert writer.takers('cores')['takers'][0] == before['takers'][0]
+    assert 'a writer bypassed the change feed' in caplog.text
+
+
+def test_a_release_of_providers_that_do_not_exist_is_no_change_of_them(
+    writer: Writer, service: applications.Service
+) -> None:
+    held = {uuid_of(name): {'VGPU': 1} for name in ('gpu1', 'gpu2')}
+    held[uuid_of('host1')] = {'VCPU': 3}
+    path = f'/allocations/{uuid_of("c")}'
+    assert writer.write('PUT', path, clouds.claim(held, None))
+    execute(service, deletion('gpu1', 'gpu2'))
+    assert writer.send('DELETE', path).status == 204
+
+    (latest, *_) = writer.takers('cores')['takers']
+    assert (latest['action'], latest['taken']) == ('allocations.set', None)
+    assert {uuid_of('gpu1'), uuid_of('gpu2')} < {root['uuid'] for root in latest['roots']}
+    answer = writer.send('GET', '/insight/history?page_limit=2')
+    assert [(one['action'], one['kind'], one['uuid']) for one in answer.json['history']] == [
+        ('allocations.delete', 'provider', uuid_of('host1')),
+        ('allocations.delete', 'consumer', uuid_of('c')),
+    ]
+
+
+def test_rows_of_providers_without_uuid_are_left_out(
+    writer: Writer, service: applications.Service
+) -> None:
+    body = clouds.claim({uuid_of('host1'): {'VCPU': 3}}, None)
+    assert writer.write('PUT', f'/allocations/{uuid_of("c")}', body)
+    before = writer.takers('cores')
+    # As the first releases told of providers that had been deleted by hand.
+    row = {
+        'at': datetime.datetime(2026, 1, 1),
+        'request_id': 'req-orphans',
+        'action': 'allocations.delete',
+        'kind': 'provider',
+        'state': json.dumps({'allocations': {uuid_of('c'): {'resources': {}}}}),
+    }
+    execute(service, *[sa.insert(change_history).values(row)] * 2)
+
+    assert writer.takers('cores') == before

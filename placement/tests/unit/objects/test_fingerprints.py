@@ -16,17 +16,17 @@ from oslo_versionedobjects import base, fields
 from placement import objects
 
 FINGERPRINTS = {
-    'Allocation': '1.0-10d942560ea7e00b',
+    'Allocation': '1.1-41bf9a5a4ae97446',
     'AllocationList': '1.0-9c5b5f51cb25df3b',
     'Consumer': '1.0-f01351623b98821e',
-    'Inventory': '1.0-dcbdef0917d1818d',
+    'Inventory': '1.1-6407276d59a290b8',
     'InventoryList': '1.0-2be7f4e0072e3027',
     'ResourceClass': '1.0-06cdcdceb4c5431a',
     'ResourceClassList': '1.0-dbb71e6eb22e1f15',
     'ResourceProvider': '1.0-d6b51e73da00cbd8',
     'Trait': '1.0-06cdcdceb4c5431a',
     'TraitList': '1.0-123cbeb96739bcc1',
-    'Usage': '1.0-3d4909eb11a26705',
+    'Usage': '1.1-60d55865c4ae94f7',
     'UsageList': '1.0-074eb29abf48e702',
 }
 

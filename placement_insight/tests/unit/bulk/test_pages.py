@@ -99,3 +99,22 @@ def test_a_provider_that_bypassed_the_feed_is_listed(
         )
     assert set(names(providers(snapshots))) == {*HOSTS, 'bypass'}
     assert 'bypassed the change feed' in caplog.text
+
+
+def test_a_root_that_bypassed_the_feed_is_listed(
+    snapshots: SnapshotKeeper, cloud: Cloud, caplog: pytest.LogCaptureFixture
+) -> None:
+    child = cloud.add('child', parent=HOSTS[0])
+    roots = functools.partial(
+        bulk.list_providers, snapshots, ProviderFilters(is_root=True), None, 10, bulk.summed
+    )
+    assert [tree.row.name for tree in roots().items] == HOSTS
+    table = tables.resource_providers
+    with cloud.database.engine.begin() as connection:
+        connection.execute(
+            sa.update(table)
+            .where(table.c.id == child.id)
+            .values(parent_provider_id=None, root_provider_id=child.id)
+        )
+    assert {tree.row.name for tree in roots().items} == {*HOSTS, 'child'}
+    assert 'bypassed the change feed' in caplog.text
