@@ -88,10 +88,18 @@ class Browser:
 
     def open(self, url: str) -> None:
         """Load another page, and wait until it is loaded."""
-        # chromedriver's own wait may miss the event when the machine is busy.
         self.run('window.isLeft = true')
         self._send('POST', '/url', {'url': url})
-        wait_until(self._has_loaded, lambda: f'{url} is not loaded')
+        self._wait_for_load(url)
+
+    def reload(self) -> None:
+        """Load the page again, and wait until it is loaded."""
+        self.run('window.isLeft = true; location.reload()')
+        self._wait_for_load('the page')
+
+    def _wait_for_load(self, what: str) -> None:
+        # chromedriver's own wait may miss the event when the machine is busy.
+        wait_until(self._has_loaded, lambda: f'{what} is not loaded')
 
     def _has_loaded(self) -> bool:
         try:
