@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 #: Longer than anything takes, in seconds, so that a test which hangs fails.
-TIMEOUT = 60
+TIMEOUT = 300
 
 Found = TypeVar('Found')
 

@@ -15,10 +15,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from placement.tests.waiting import wait_until
-
-#: How long a server may take to start, in seconds, after a crash as well.
-TIMEOUT = 60
+from placement.tests.waiting import TIMEOUT, wait_until
 
 #: Directories of server programs that are not on the PATH of every user.
 PLACES = ('/usr/sbin', *map(str, pathlib.Path('/usr/lib/postgresql').glob('*/bin')))

@@ -16,9 +16,12 @@ from placement.microversions import NEWEST
 from placement.tests.databases import conftest
 from placement.tests.databases.poolers import APART, Pgbouncer
 from placement.tests.databases.servers import program
+from placement.tests.functional.conftest import patience
 from placement.tests.functional.fixtures import applications, clouds, databases
 from placement.tests.functional.fixtures.client import Client
 from placement.tests.servers import installation
+
+__all__ = ['patience']
 
 PREPARED = (0, 200)
 

@@ -37,6 +37,13 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def brief_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Raise the timeouts of brief transactions, in tests that expect all of them to succeed."""
+    monkeypatch.setattr(timeouts, 'BRIEF_LOCK_SECONDS', 60)
+    monkeypatch.setattr(timeouts, 'BRIEF_RESPONSE_SECONDS', 60)
+
+
+@pytest.fixture
 def stored() -> Iterator[databases.Database]:
     """A database with the standard traits and classes and nothing else."""
     database = databases.create()

@@ -26,10 +26,16 @@ STEPS_OF_PROCESS = max(examples(100), 30)
 # That of the service, and one so small that workers and followers fall behind now and then.
 BLOCK, SMALL_BLOCK = position.BLOCK, 30
 
+# Where a disk is busy, a COMMIT keeps its locks for seconds.
+PATIENT = {
+    ('placement_database', 'lock_timeout'): 60,
+    ('placement_database', 'response_timeout'): 120,
+}
+
 
 def worker(url: str) -> contextlib.AbstractContextManager[applications.Worker]:
     """A worker that answers all that can be asked."""
-    return applications.serving(url, applications.insight_options('on'))
+    return applications.serving(url, {**applications.insight_options('on'), **PATIENT})
 
 
 @pytest.mark.parametrize(('seed', 'block'), [(1, BLOCK), (3, 12)])

@@ -23,6 +23,7 @@ from placement.cmd import manage, status
 from placement.db.engine.engines import create_engine
 from placement.db.mode import Mode
 from placement.microversions import NEWEST
+from placement.tests.waiting import TIMEOUT
 
 from .fixtures import applications, clouds, databases
 from .fixtures.backends import on_sqlite
@@ -373,9 +374,10 @@ def test_commands_say_in_a_line_that_the_file_is_damaged(
 def test_start_on_an_unusable_file_fails_at_once(file: pathlib.Path, kind: str) -> None:
     spoil(file, kind)
     started = time.monotonic()
-    with pytest.raises(Exception, match=r'malformed|not a database|unable to open'), serving(file):
+    reason = r'malformed|not a database|unable to open'
+    with pytest.raises(Exception, match=reason), serving(file, lock_timeout=2 * TIMEOUT):
         pytest.fail('the file is unusable')  # pragma: no cover
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < TIMEOUT
 
 
 def test_files_are_for_their_owner_and_group_alone(tmp_path: pathlib.Path) -> None:

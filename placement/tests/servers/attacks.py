@@ -59,7 +59,7 @@ def drip(port: int, start: bytes, seconds: float = 7, count: int = DRIPPING) -> 
     return outcome
 
 
-def keep_alive(port: int, seconds: float = 12, count: int = KEEPING) -> Outcome:
+def keep_alive(port: int, seconds: float = 20, count: int = KEEPING) -> Outcome:
     """Ask something every few seconds on each of many connections."""
     outcome = Outcome()
     client = functools.partial(_ask_now_and_then, port, outcome, seconds)

@@ -17,8 +17,8 @@ SERVICE_LEVELS = ALERTS.with_name('service-levels.yml')
 
 CONFIGURATION = """
 global:
-  scrape_interval: 2s
-  scrape_timeout: 2s
+  scrape_interval: 5s
+  scrape_timeout: 5s
   evaluation_interval: 1s
 rule_files: ['{alerts}', '{service_levels}']
 scrape_configs:
@@ -53,7 +53,7 @@ class MetricsProcess(Process):
 
 
 class Prometheus(Process):
-    """A Prometheus that asks some addresses every other second."""
+    """A Prometheus that asks some addresses every five seconds."""
 
     def __init__(self, directory: pathlib.Path, *targets: str) -> None:
         super().__init__(directory / 'prometheus.log')

@@ -53,19 +53,18 @@ def test_malformed_requests_do_no_harm(name: str) -> None:
         assert requests.get(f'{server.url}/healthcheck', timeout=END_SECONDS).status_code == 200
         failures = {status for status in statuses if status >= 500}.difference(PROTOCOL_STATUSES)
         assert not failures, f'seed {SEED}'
-        assert statuses[200] > 0
-        assert statuses[400] > 0
         check_log(server.log)
 
 
 def fuzz(port: int, generator: Generator, seconds: float) -> collections.Counter[int]:
-    """Send messages for some time; how often each status was the first that was answered.
+    """Send messages for some time, and until one is answered with 200 and one with 400; how often
+    each status was the first that was answered.
 
     A connection that was closed without an answer counts as 0.
     """
     statuses: collections.Counter[int] = collections.Counter()
     end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    while time.monotonic() < end or not (statuses[200] and statuses[400]):
         message = generator.message()
         answer = exchange(port, generator.pieces(message), message)
         found = STATUS.match(answer)

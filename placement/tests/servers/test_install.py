@@ -55,10 +55,18 @@ auth_strategy = keystone
 #: Succeeds if lines were logged since the last rotation.
 HAS_LINES = 'test -s /var/log/placement/placement.log'
 
-#: For some seconds, writers of PostgreSQL wait.
-LOCK = """systemd-run --quiet --uid=postgres psql placement --command \
-    'BEGIN; LOCK resource_providers IN EXCLUSIVE MODE; SELECT pg_sleep(6); COMMIT'
+#: Writers of PostgreSQL wait until the backend is ended.
+LOCK = """systemd-run --quiet --collect --uid=postgres psql placement --command \
+    'BEGIN; LOCK resource_providers IN EXCLUSIVE MODE; SELECT pg_sleep(600)'
 """
+PATIENT = """
+[placement_database]
+lock_timeout = 60
+"""
+ASK_LOCKS = """runuser -u postgres -- psql placement --tuples-only --no-align --command \
+    "SELECT {} FROM pg_locks WHERE relation = 'resource_providers'::regclass AND {}"
+"""
+IS_LOCK = "granted AND mode = 'ExclusiveLock'"
 
 
 @pytest.fixture(scope='module')
@@ -191,14 +199,25 @@ class TestNginx:
     def test_uwsgi_answers_what_it_has_begun_when_it_is_stopped(
         self, behind_nginx: Controller
     ) -> None:
+        def ask_locks(what: str, condition: str) -> str:
+            return behind_nginx.run(ASK_LOCKS.format(what, condition)).strip()
+
+        def state() -> str:
+            return behind_nginx.run('systemctl show --property=ActiveState placement-uwsgi')
+
+        behind_nginx.write('/etc/placement/placement.conf', PATIENT, append=True)
+        behind_nginx.run('systemctl restart placement-uwsgi')
         token = behind_nginx.token()
         behind_nginx.run(LOCK)
-        time.sleep(1)
+        wait_until(lambda: ask_locks('pid', IS_LOCK))
         command = create_command(token, 'waits-for-the-lock')
         with behind_nginx.popen(['bash', '-c', command]) as client:
-            time.sleep(1)
-            behind_nginx.run('systemctl stop placement-uwsgi')
+            wait_until(lambda: ask_locks('pid', 'NOT granted'))
+            behind_nginx.run('systemctl stop --no-block placement-uwsgi')
+            wait_until(lambda: 'deactivating' in state(), state)
+            ask_locks('pg_terminate_backend(pid)', IS_LOCK)
             printed, _ = client.communicate(timeout=machine.TIMEOUT)
+        wait_until(lambda: 'deactivating' not in state(), state)
         behind_nginx.run('systemctl start placement-uwsgi')
         assert printed == '201'
 

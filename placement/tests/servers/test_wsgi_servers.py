@@ -134,7 +134,7 @@ def test_uwsgi_serves_insight_beside_another_service(directory: pathlib.Path) ->
                 f'{server.url}/insight/providers', headers={'X-Auth-Token': 'admin'}, timeout=60
             )
             assert answer.json()['providers'] == []
-            assert answer.headers['openstack-placement-age'] == '0'
+            assert int(answer.headers['openstack-placement-age']) >= 0
             assert requests.get(f'{server.url}/ui/', timeout=60).ok
             assert requests.get(f'{server.url}/healthcheck', timeout=60).ok
     finally:

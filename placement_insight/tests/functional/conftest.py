@@ -2,6 +2,7 @@
 """What functional tests of the core have."""
 
 from placement.tests.functional.conftest import (
+    brief_patience,
     client,
     database,
     execute,
@@ -14,6 +15,7 @@ from placement.tests.functional.conftest import (
 )
 
 __all__ = [
+    'brief_patience',
     'client',
     'database',
     'execute',

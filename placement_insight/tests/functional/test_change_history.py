@@ -17,7 +17,6 @@ import pytest
 import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
-from placement.db.engine import timeouts
 from placement.db.engine.database import Database
 from placement.db.schema import own_tables
 from placement.microversions import NEWEST
@@ -381,6 +380,7 @@ def test_rows_that_are_too_old_or_too_many_are_removed(
         assert days_left(database) == expected
 
 
+@pytest.mark.usefixtures('brief_patience')
 def test_workers_that_remove_at_once_remove_no_more_than_one(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -462,6 +462,7 @@ def test_claims_do_not_wait_for_what_is_removed(
         assert put(client, HOST) == 204
 
 
+@pytest.mark.usefixtures('brief_patience')
 def test_rows_are_removed_while_others_claim(
     service: applications.Service,
     client: Client,
@@ -472,8 +473,6 @@ def test_rows_are_removed_while_others_claim(
     monkeypatch.setattr(change_history, 'ROWS_BETWEEN', 10)
     # Far more than is written meanwhile, as the 500 rows of the service are.
     monkeypatch.setattr(change_history, 'REMOVED_AT_ONCE', 100)
-    # On a busy machine the claims may hold the lock of SQLite for longer than a second in turn.
-    monkeypatch.setattr(timeouts, 'BRIEF_LOCK_SECONDS', 60)
     options = {**ON, ('history', 'max_rows'): 50}
     with applications.serving(service.database.url, options) as other:
 

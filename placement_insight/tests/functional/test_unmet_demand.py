@@ -240,6 +240,7 @@ def options() -> applications.Options:
     return applications.insight_options('on')
 
 
+@pytest.mark.usefixtures('brief_patience')
 def test_claims_go_on_while_several_workers_prune(
     service: applications.Service, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
