@@ -13,7 +13,7 @@ _MOVE = (
     'have, or null, parents before children'
 )
 _MOVE_OUT = (
-    'PUT /resource_providers/{uuid} of microversion 1.37 with its name and '
+    'PUT /resource_providers/{uuid} of the newest microversion with its name and '
     'parent_provider_uuid: null, then with the parent that it should have'
 )
 _MIGRATE = 'run "placement-manage db online_data_migrations"'
