@@ -20,6 +20,8 @@ from placement_insight.search.what_if.trait_index import TraitIndex
 NOWHERE: frozenset[int] = frozenset()
 # Number of fitting trees beyond which a need is not scarce, and they are not counted.
 MANY = 1_000
+# Maximum number of claims of a need that are counted in one tree.
+MAX_SLOTS = 1_000
 # Steps of a claim in addition to those of its search.
 STEPS_OF_CLAIM = 10
 
@@ -133,7 +135,8 @@ class FittingTrees:
 
 
 class Slots:
-    """How many times a need can be claimed in each tree, with all claims in place.
+    """How many times, at most `MAX_SLOTS`, a need can be claimed in each tree, with all claims in
+    place.
 
     Only those claims count that leave a place for any smaller need: without sharing providers, on
     providers that accept any amount, and with one provider for the unsuffixed group.
@@ -164,7 +167,7 @@ class Slots:
 
     def _count(self, tree: Tree) -> int:
         often, candidate = 0, self._fitting.candidates.get(tree.root_id)
-        while candidate is not None and _serves_smaller(candidate):
+        while candidate is not None and _serves_smaller(candidate) and often < MAX_SLOTS:
             often += 1
             self._places.work.spent += STEPS_OF_CLAIM
             tree = with_taken(tree, amounts_of(candidate))

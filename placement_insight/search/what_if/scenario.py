@@ -21,9 +21,11 @@ from placement_insight.search.sliced_work import SlicedWork
 
 Item = TypeVar('Item')
 
-# The budget of all changes in steps, and the number of steps to replace a provider.
+# The budget of all changes in steps, the number of steps to replace a provider, and the number of
+# its traits and aggregates that add one step.
 SCENARIO_BUDGET = 2_000_000
 STEPS_OF_CHANGE = 20
+NAMES_OF_STEP = 8
 
 # Number of providers that are replaced between two pauses.
 PROVIDERS_IN_SLICE = 64
@@ -150,7 +152,8 @@ class Scenario:
 
         :raises BudgetSpent: the budget is spent
         """
-        self.work.spend(STEPS_OF_CHANGE * (len(changed) + len(removed)))
+        names = sum(len([*row.traits, *row.aggregates]) for row in changed)
+        self.work.spend(STEPS_OF_CHANGE * (len(changed) + len(removed)) + names // NAMES_OF_STEP)
         self.snapshot = self.snapshot.with_changes(changed, removed)
 
     def take_resources(self, taken: Held) -> None:

@@ -13,7 +13,7 @@ from placement.tests.unit.search.test_oracle import examples, questions, shown
 from placement_insight.search.sliced_work import SlicedWork
 from placement_insight.search.what_if.filling import Filling
 from placement_insight.search.what_if.inferred import Inference, Need
-from placement_insight.search.what_if.places import Places
+from placement_insight.search.what_if.places import MAX_SLOTS, Places
 from placement_insight.search.what_if.queues import Order, Place
 from placement_insight.tests.unit.search.what_if.consumers import places
 
@@ -103,6 +103,15 @@ def test_slots_count_only_where_a_smaller_need_is_served_as_well(unit: str) -> N
     assert slots.suffice(2, set())
     assert not slots.suffice(3, set())
     assert not slots.suffice(1, {2})
+
+
+def test_slots_of_one_tree_are_counted_up_to_a_bound() -> None:
+    snapshot = cloud(provider('large', VCPU=2_147_483_647))
+    need = Inference(snapshot).of({1: {'VCPU': 1}}, {1}).by_amounts
+    assert need is not None
+    slots = places_of(snapshot, budget=100 * MAX_SLOTS).slots(need)
+    assert slots.suffice(MAX_SLOTS, set())
+    assert not slots.suffice(MAX_SLOTS + 1, set())
 
 
 class Asked(frozenset[int]):

@@ -22,7 +22,14 @@ from placement.tests.unit.search.test_oracle import (
     choose_request,
 )
 from placement_insight.search.sliced_work import SlicedWork
-from placement_insight.search.what_if.scenario import Held, Scenario, Step, StepRefused, Where
+from placement_insight.search.what_if.scenario import (
+    NAMES_OF_STEP,
+    Held,
+    Scenario,
+    Step,
+    StepRefused,
+    Where,
+)
 from placement_insight.search.what_if.steps import Add, Change, Claim, Release, Remove
 from placement_insight.tests.unit.search.what_if.oracle import DISABLED, Rows
 
@@ -247,6 +254,16 @@ def test_half_a_step_is_none(step: Step) -> None:
     for budget in (0, 1, spent // 2, spent - 1):
         expected = f'Scenario step 1 ({verb_of(step)}): {text}'
         assert refusal(step, budget=budget) == expected, f'{budget} of {spent}'
+
+
+def test_names_that_a_step_adds_cost_steps() -> None:
+    """A hundred steps may each add a thousand, all of which belong to each provider then."""
+    names = {'add': [f'aggregate{number}' for number in range(1000)]}
+    few, many = (
+        scenario(cloud(*FLAT), Change(['cn1'], {}, {}, one)).work.spent
+        for one in ({'add': ['aggregate']}, names)
+    )
+    assert many == few + 1000 // NAMES_OF_STEP
 
 
 def test_copies_are_empty_and_enabled_and_have_names_of_their_own() -> None:
