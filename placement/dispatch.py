@@ -167,11 +167,9 @@ def check_content_length(environ: WSGIEnvironment) -> None:
     length = environ.get('CONTENT_LENGTH')
     if not length:
         return
-    try:
-        expected = int(length)
-    except ValueError:
-        raise errors.BadRequest('content-length header must be an integer') from None
-    if expected > 0 and not environ.get('CONTENT_TYPE'):
+    if not (length.isascii() and length.isdigit()):
+        raise errors.BadRequest('content-length header must be an integer')
+    if length.strip('0') and not environ.get('CONTENT_TYPE'):
         raise errors.BadRequest('content-type header required when content-length > 0')
 
 

@@ -12,7 +12,7 @@ MEMBERS: common.Schema = {
     'min_unit': {'type': 'integer', 'minimum': 1, 'maximum': common.MAX_INT},
     'max_unit': {'type': 'integer', 'minimum': 1, 'maximum': common.MAX_INT},
     'step_size': {'type': 'integer', 'minimum': 1, 'maximum': common.MAX_INT},
-    'allocation_ratio': {'type': 'number', 'maximum': MAX_FLOAT},
+    'allocation_ratio': {'type': 'number', 'minimum': -MAX_FLOAT, 'maximum': MAX_FLOAT},
 }
 _GENERATION = {'resource_provider_generation': common.GENERATION}
 
