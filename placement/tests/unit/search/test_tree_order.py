@@ -258,7 +258,7 @@ def test_kept_solutions_end_with_the_tree() -> None:
 def test_kept_solutions_of_all_trees_share_a_short_key() -> None:
     """The names in a request may have 64 kB, and each tree keeps several requests."""
     names = ','.join(str(UUID(int=number)) for number in range(100))
-    keys = []
+    keys = list[str]()
     for _ in range(2):
         snapshot = devices(0, 1)
         assert first(snapshot, f'resources1=VGPU:1&member_of1=!in:{names}') == ['gpu1']
