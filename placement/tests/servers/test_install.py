@@ -63,9 +63,11 @@ PATIENT = """
 [placement_database]
 lock_timeout = 60
 """
-ASK_LOCKS = """runuser -u postgres -- psql placement --tuples-only --no-align --command \
+ASK_LOCKS = """env --chdir=/ runuser -u postgres -- \
+    psql placement --tuples-only --no-align --command \
     "SELECT {} FROM pg_locks WHERE relation = 'resource_providers'::regclass AND {}"
 """
+LOGS = 'journalctl --unit=placement-uwsgi | tail -n 60; tail -n 5 /var/log/nginx/error.log'
 IS_LOCK = "granted AND mode = 'ExclusiveLock'"
 
 
@@ -219,7 +221,7 @@ class TestNginx:
             printed, _ = client.communicate(timeout=machine.TIMEOUT)
         wait_until(lambda: 'deactivating' not in state(), state)
         behind_nginx.run('systemctl start placement-uwsgi')
-        assert printed == '201'
+        assert printed == '201', behind_nginx.run(LOGS)
 
     def test_gunicorn_in_place_of_uwsgi(self, behind_nginx: Controller) -> None:
         behind_nginx.run('systemctl disable --now placement-uwsgi')
