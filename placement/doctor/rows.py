@@ -27,7 +27,7 @@ REMEDIES: Mapping[str, str] = {
     'providers whose parent does not exist': _MOVE,
     'providers whose root does not exist': _MOVE,
     'providers without a root': _MIGRATE,
-    'providers whose root is not that of their parent': _MOVE_OUT,
+    'providers with another root than their parent': _MOVE_OUT,
     'providers that are below themselves': _MOVE_OUT,
     'providers without a name': 'PUT /resource_providers/{uuid} with a name',
     'providers without a generation': 'set it to 0 by SQL',

@@ -325,7 +325,7 @@ def _check_unique(connection: Connection, uuid: str, name: str) -> None:
 
 
 def _subtree(provider_id: int, members: Sequence[Row]) -> set[int]:
-    """The ids of a provider and its descendants, of which rows by hand may make it one itself."""
+    """The ids of a provider and its descendants; parents may form a circle."""
     children: dict[int, list[int]] = {}
     for member in members:
         children.setdefault(member.parent_provider_id, []).append(member.id)

@@ -60,7 +60,7 @@ def _below_themselves() -> Statement:
     next_above = sa.select(upwards.c.id, parent.c.parent_provider_id).where(
         parent.c.id == upwards.c.above, parent.c.parent_provider_id.is_not(None)
     )
-    # UNION leaves out what it has already, so it ends in a circle too.
+    # UNION drops rows that it has, so it ends in a circle too.
     upwards = upwards.union(next_above)
     return sa.select(_provider).where(
         _provider_id == upwards.c.id, upwards.c.id == upwards.c.above
@@ -68,7 +68,7 @@ def _below_themselves() -> Statement:
 
 
 def _of_another_root() -> Statement:
-    """Select the providers whose root is not that of their parent."""
+    """Select the providers with another root than their parent."""
     parent = resource_providers.alias()
     return sa.select(_provider).where(
         parent.c.id == resource_providers.c.parent_provider_id,
@@ -79,8 +79,8 @@ def _of_another_root() -> Statement:
 _provider = resource_providers.c.uuid
 _provider_id = resource_providers.c.id
 
-#: The rows of each kind, by message. Each looks up every row of one table by a key of another,
-#: and for circles of parents also what is above the providers in the middle of trees.
+#: The rows of each kind, by message. Each looks up every row of one table by a key of another;
+#: the one for circles also reads the ancestors of providers that have a parent and children.
 STATEMENTS: Mapping[str, Statement] = {
     'providers whose parent does not exist': _without(
         _provider, resource_providers.c.parent_provider_id, _provider_id
@@ -91,7 +91,7 @@ STATEMENTS: Mapping[str, Statement] = {
     'providers without a root': sa.select(_provider).where(
         resource_providers.c.root_provider_id.is_(None)
     ),
-    'providers whose root is not that of their parent': _of_another_root(),
+    'providers with another root than their parent': _of_another_root(),
     'providers that are below themselves': _below_themselves(),
     'providers without a name': sa.select(_provider).where(resource_providers.c.name.is_(None)),
     'providers without a generation': sa.select(_provider).where(

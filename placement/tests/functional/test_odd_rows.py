@@ -97,7 +97,7 @@ FINDINGS: Mapping[str, tuple[str, ...]] = {
         '1 providers whose root does not exist',
     ),
     'root without a number': ('1 providers without a root',),
-    'parent in another tree': ('1 providers whose root is not that of their parent',),
+    'parent in another tree': ('1 providers with another root than their parent',),
     'parent of itself': ('1 providers that are below themselves',),
     'provider without a generation': ('1 providers without a generation',),
     'provider without a name': ('1 providers without a name',),

@@ -144,7 +144,7 @@ def test_a_circle_within_a_tree_is_found_and_opened(chain: Cloud, size: int) -> 
 
 def test_a_circle_across_trees_is_found_and_opened_one_by_one(chain: Cloud) -> None:
     put_below(chain, {'other': 'd', 'a': 'other'})
-    apart = 'providers whose root is not that of their parent'
+    apart = 'providers with another root than their parent'
     assert odd(chain) == {
         apart: (2, lowest(('a', 'other'))),
         'providers that are below themselves': (5, lowest(('other', *'abcd'))),
