@@ -122,6 +122,14 @@ OPTIONS: dict[tuple[str, str], bool | str] = {
 
 
 class _Quiet(simple_server.WSGIRequestHandler):
+    #: Seconds: browsers open connections on which they send nothing, and others would wait.
+    timeout = 5
+
+    def handle(self) -> None:
+        """Handle a request, if one comes in time."""
+        with contextlib.suppress(TimeoutError):
+            super().handle()
+
     def log_message(self, format: str, *args: object) -> None:
         """Print nothing."""
 
