@@ -3,9 +3,9 @@
 
 While some transaction, such as an operator's open session or a frozen worker, keeps a provider
 locked, every write of that provider would wait in the database, until no thread is left for other
-requests. So one thread of a process waits there for a row, and with three threads or more one is
-left whatever the others wait for. The others wait here, read the row now
-and then, and are refused if no transaction has changed it for two seconds.
+requests. So one thread of a process waits there for a row, and of three threads or more one waits
+for none. The others wait here, read the row now and then, and are refused if no transaction has
+changed it for two seconds.
 
 A thread that waits here has no transaction. The database does not see such a wait: it would not
 detect that the thread it waits for needs a row which this one has locked. So a transaction whose

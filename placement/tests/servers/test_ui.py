@@ -794,7 +794,7 @@ def test_a_question_of_an_operator_takes_as_many_clicks_as_the_guide_says(
         field, text = step
         browser.type(field, text.format(server=_server_of(browser, 'az4-cpu-001')))
         if field.startswith('placement-search'):
-            # What was found for a part of the text may still be shown before that.
+            # Results for a part of the text may still be shown before that.
             browser.wait(f'{SETTLED} && document.querySelector("#found [aria-selected=true]")')
         if field != '#query':
             browser.press('Enter')
@@ -1049,7 +1049,7 @@ def test_what_has_changed_is_told_though_the_history_is_off(
             'return document.querySelector(".copies pre").textContent'
         )
         build(url, Provider('new-host'), Provider('short-lived'))
-        # Both, since of a provider that goes before the page reads it nothing is told.
+        # Both, since the page shows no deletion of a provider that it has not read.
         browser.wait(
             'document.querySelector("tbody")?.innerText.split("was created").length === 3'
         )

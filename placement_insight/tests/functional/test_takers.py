@@ -344,7 +344,7 @@ def test_rows_of_providers_without_uuid_are_left_out(
     body = clouds.claim({uuid_of('host1'): {'VCPU': 3}}, None)
     assert writer.write('PUT', f'/allocations/{uuid_of("c")}', body)
     before = writer.takers('cores')
-    # As earlier versions told of providers that had been deleted by hand.
+    # As earlier versions wrote for providers that had been deleted by hand.
     row = {
         'at': datetime.datetime(2026, 1, 1),
         'request_id': 'req-orphans',
